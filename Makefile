@@ -70,7 +70,7 @@ ZSH_COMPLETION := share/zsh/vendor-completions/_place-probe
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit fuzzers benches tools \
-	demo check check-kernels check-all check-full check-sanitized check-kernels-full \
+	demo check check-kernels check-both check-both-full check-all check-full check-sanitized \
 	fuzz bench soak deb
 
 # How fuzzers are compiled and linked, and the libraries that they are linked with.
@@ -204,6 +204,12 @@ $(BUILD)/tests/apps/deep: tests/apps/native/deep.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
 
+# What its functions are given is looked at: their prologues and returns are what they are, whatever we are built with.
+$(BUILD)/tests/apps/priced: tests/apps/native/priced.c Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
+
 # Targets of the injector.
 $(BUILD)/tests/apps/blocked: $(addprefix tests/apps/blocked/,blocked.c registers.c filters.c)
 $(BUILD)/tests/apps/churn: tests/apps/blocked/churn.c
@@ -245,7 +251,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep calls watched tree later.so blocked churn)
+tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn)
 
 # gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
 ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)
@@ -263,10 +269,14 @@ demo:
 	$(Q)tests/demo
 
 # What they take is noted (tests/part). Of an app that does not build the tests that need it tell.
-check check-full check-sanitized: setup
+check-full: how := --full
+check-sanitized: how := --sanitized
+check-both: how := --guests
+check-both-full: how := --full --guests
+check check-full check-sanitized check-both check-both-full: setup
 	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
 	-$(Q)tests/part apps tests/apps/build
-	$(Q)tests/check $(filter-out check,$(@:check-%=--%))
+	$(Q)tests/check $(how)
 
 check-kernels: setup
 	$(Q)tests/part 'build for kernels' tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit
@@ -279,10 +289,7 @@ arch-check: setup
 	$(Q)tests/lint/run --only aarch64-linux-gnu-gcc
 
 check-all:
-	$(Q)tests/all lint check-full check-sanitized check-kernels-full
-
-check-kernels-full: export PLACE_PROBE_TEST_FULL := 1
-check-kernels-full: check-kernels
+	$(Q)tests/all lint check-both-full check-sanitized
 
 fuzz: setup fuzzers
 	$(Q)tests/fuzz/run $(or $(SECONDS),600)

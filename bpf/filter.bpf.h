@@ -14,6 +14,8 @@ const volatile bool filters_at_end; /* filters ask for what is known only then *
 /* A verdict that the end is to bring; below it, what the entry has found out. */
 #define FILTER_LATER (1ULL << 63)
 
+enum { FILTER_TESTS = 8 };
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set to FILTER_SCRATCHES for each CPU */
@@ -63,6 +65,57 @@ static __always_inline void count_decided(__u32 site, __u32 verdict)
 	__sync_fetch_and_add(verdict == WATCH_ACCEPT ? &count->hits : &count->filtered, 1);
 }
 
+/* A register as a call begins. Each is read on its own: ctx is read at constant places only. */
+#define FILTER_ARGUMENT(n)                        \
+	case WATCH_ARGUMENT_0 + (n):              \
+		word = argument_of(ctx, (n) + 1); \
+		asm volatile("" : "+r"(word));    \
+		break
+
+static __always_inline bool filter_word(const bpf_user_pt_regs_t *ctx, __u32 source, __u64 *to)
+{
+	__u64 word;
+
+	switch (source) {
+		FILTER_ARGUMENT(0);
+		FILTER_ARGUMENT(1);
+		FILTER_ARGUMENT(2);
+		FILTER_ARGUMENT(3);
+		FILTER_ARGUMENT(4);
+		FILTER_ARGUMENT(5);
+	default:
+		return false;
+	}
+	*to = word;
+	return true;
+}
+
+/*
+ * What the filter of a call that begins says, if all that it comes to are registers, and no more of
+ * them than FILTER_TESTS: so most need no scratch. WATCH_CODES: that is not so.
+ */
+static __noinline __u32 filter_by_registers(const bpf_user_pt_regs_t *ctx, __u32 site)
+{
+	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
+	__u32 first = program ? program->first : 0, next = first;
+
+	for (int i = 0; i <= FILTER_TESTS; i++) {
+		const struct watch_op *op = bpf_map_lookup_elem(&watch_ops, &next);
+		__u64 word;
+
+		if (!op || !first)
+			break;
+		if (op->code >= WATCH_ACCEPT && op->code != WATCH_LATER)
+			return op->code;
+		if (op->code != WATCH_TEST_WORD || !filter_word(ctx, op->source, &word))
+			break;
+		next = watch_is_otherwise(op->src, watch_tested(op, word), op->immediate) ?
+			       first + op->otherwise :
+			       next + 1 + op->more;
+	}
+	return WATCH_CODES;
+}
+
 /* What is not told in the end is undecided. */
 static __always_inline __u32 filter_run(struct watch_slot *slot, __u32 first, __u32 count)
 {
@@ -79,9 +132,11 @@ static __always_inline __u32 filter_run(struct watch_slot *slot, __u32 first, __
  */
 static __noinline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
-	struct watch_slot *slot = filter_claim();
-	__u64 verdict = WATCH_UNDECIDED;
+	__u64 verdict = filter_by_registers(ctx, site);
+	struct watch_slot *slot = verdict == WATCH_CODES ? filter_claim() : NULL;
 
+	if (verdict == WATCH_CODES)
+		verdict = WATCH_UNDECIDED;
 	if (slot) {
 		watch_begin(slot, ctx, site);
 		verdict = filter_run(slot, slot->program.first, slot->program.filter_count);

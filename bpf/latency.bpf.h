@@ -226,10 +226,10 @@ enum {
 static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
 				      __u32 site, __u32 tid, __u32 call)
 {
-	__u64 began_ns = bpf_ktime_get_ns();
+	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
 	__u32 number = watch_enter(ctx, site, tid);
 
-	if (thread)
+	if (began_ns)
 		deduct_since(thread, began_ns);
 	if (call & CALL_ENDS &&
 	    watch_keep(number, thread && thread->depth < LATENCY_DEPTH, call & CALL_LATER)) {
@@ -298,6 +298,8 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 	if (timed->keeps_count)
 		__sync_fetch_and_add(&timed->under_way, 1);
 	call->entered_ns = bpf_ktime_get_ns();
+	if (watch_values)
+		watch_begun(by, call->entered_ns);
 	return 0;
 }
 
@@ -390,8 +392,9 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
  * and has no result. How long it took, or LATENCY_NONE; if it is watched, its slot, which knows
  * that, or LATENCY_NONE.
  */
-static __noinline __u64 finish_call(struct timed_call *call, const struct timed_site *begun,
-				    const bpf_user_pt_regs_t *ctx, __u64 took_ns)
+static __noinline __u64 finish_call(struct timed_thread *thread, struct timed_call *call,
+				    const struct timed_site *begun, const bpf_user_pt_regs_t *ctx,
+				    __u64 took_ns)
 {
 	bool is_timed = is_still_timed(call, begun);
 
@@ -399,7 +402,7 @@ static __noinline __u64 finish_call(struct timed_call *call, const struct timed_
 		return LATENCY_NONE;
 	/* It may be another call's end, if one's was missed. */
 	if (watch_values && is_timed)
-		return watch_took(call->by, took_ns) ? call->by : LATENCY_NONE;
+		return watch_took(call->by, took_ns, thread->depth) ? call->by : LATENCY_NONE;
 	if (!is_timed) {
 		if (watch_values)
 			leave_watched(call, false);
@@ -443,7 +446,7 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	if (trace_calls)
 		return end_traced(thread, begun, took_ns, exit_ns);
 	leave_call(thread, call, begun, exit_ns);
-	return finish_call(call, begun, cookie & LATENCY_EXIT_JUMPS ? NULL : ctx, took_ns);
+	return finish_call(thread, call, begun, cookie & LATENCY_EXIT_JUMPS ? NULL : ctx, took_ns);
 }
 
 /* They are never finished. */

@@ -129,6 +129,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/shed.bpf.h"
 #include "bpf/send.bpf.h"
 #include "bpf/watch.bpf.h"
+#include "bpf/watch_slots.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/by.bpf.h"
 #include "bpf/latency.bpf.h"

@@ -37,9 +37,9 @@ static __always_inline bool put_out(const void *record, __u64 bytes)
 	return false;
 }
 
-static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
+static __always_inline void fill_all_but_time(struct hit_event *event, __u32 site, __u32 tgid,
+					      __u32 tid)
 {
-	event->time_ns = bpf_ktime_get_ns();
 	event->tgid = tgid;
 	event->tid = tid;
 	event->site = site;
@@ -49,6 +49,12 @@ static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 
 	event->merged = 0;
 	event->codes = 0;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
+}
+
+static __always_inline void fill_hit(struct hit_event *event, __u32 site, __u32 tgid, __u32 tid)
+{
+	event->time_ns = bpf_ktime_get_ns();
+	fill_all_but_time(event, site, tgid, tid);
 }
 
 #endif

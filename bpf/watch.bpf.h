@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --watch: the machine that runs the small programs of bpf/watch.h at the entry and at an exit of a
- * call, and the slots that hold what they have captured until the call ends. Sending it is
+ * call. What they have captured is in slots, see watch_slots.bpf.h; sending it is
  * watch_report.bpf.h's.
  *
  * Each function that takes a slot is checked by the verifier once, and one op is one call of
@@ -153,16 +153,40 @@ __noinline int watch_load(struct watch_slot *slot, const struct watch_op *op)
 	return 0;
 }
 
+static __always_inline void watch_put_word(struct watch_slot *slot, __u16 number, __u64 word,
+					   __u32 size)
+{
+	bool fits = watch_has_room(slot, sizeof(__u64));
+
+	if (fits)
+		*(__u64 *)watch_item_bytes(slot) = word;
+	watch_add_item(slot, number, fits ? WATCH_OK : WATCH_NO_ROOM,
+		       !fits	? 0 :
+		       size < 8 ? size :
+				  8,
+		       size);
+}
+
 __noinline int watch_put(struct watch_slot *slot, const struct watch_op *op)
 {
+	if (slot && op)
+		watch_put_word(slot, op->slot, watch_cell(slot, op->src), op->size);
+	return 0;
+}
+
+__noinline int watch_put_words(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 puts, word = 0;
+
 	if (!slot || !op)
 		return 0;
-	if (!watch_has_room(slot, sizeof(__u64))) {
-		watch_fail(slot, op, WATCH_NO_ROOM, op->size);
-		return 0;
+	puts = op->immediate;
+	for (__u32 i = 0; i < WATCH_PUTS && i < op->size; i++) {
+		word = slot->words[puts & (WATCH_WORDS - 1)];
+		watch_put_word(slot, op->slot + i, word, (puts >> WATCH_PUT_SIZE_SHIFT & 7) + 1);
+		puts >>= 8;
 	}
-	*(__u64 *)watch_item_bytes(slot) = watch_cell(slot, op->src);
-	watch_add_item(slot, op->slot, WATCH_OK, op->size < 8 ? op->size : 8, op->size);
+	watch_set_cell(slot, op->dst, word);
 	return 0;
 }
 
@@ -238,29 +262,47 @@ __noinline int watch_is_same(struct watch_slot *slot, const struct watch_op *op)
 		slot->verdict = WATCH_UNDECIDED;
 		return 0;
 	}
-	for (__u32 i = 0; i < WATCH_CONSTANT; i++) {
-		if (i < size && slot->bytes[i] != constant->bytes[i])
+	for (__u32 i = 0; i < WATCH_CONSTANT / 8; i++) {
+		__u64 differs =
+			((const __u64 *)slot->bytes)[i] ^ ((const __u64 *)constant->bytes)[i];
+
+		if (size < 8 * i + 8)
+			return !(differs & ((1ULL << 8 * (size & 7)) - 1));
+		if (differs)
 			return 0;
 	}
 	return 1;
 }
 
 /* Those that compare: is .otherwise next? */
-static __always_inline bool watch_is_otherwise(const struct watch_slot *slot,
-					       const struct watch_op *op)
+static __always_inline bool watch_is_otherwise(__u32 code, __u64 value, __u64 immediate)
 {
-	__u64 value = watch_cell(slot, op->src);
-
-	switch (op->code) {
+	switch (code) {
 	case WATCH_IF_ZERO:
 		return value == 0;
 	case WATCH_IF_EQUAL:
-		return value != op->immediate;
+		return value != immediate;
 	case WATCH_IF_BELOW:
-		return value >= op->immediate;
+		return value >= immediate;
 	default:
-		return (__s64)value >= (__s64)op->immediate;
+		return (__s64)value >= (__s64)immediate;
 	}
+}
+
+/* Of WATCH_TEST_WORD: what is compared. */
+static __always_inline __u64 watch_tested(const struct watch_op *op, __u64 word)
+{
+	__u32 above = 64 - 8 * op->size;
+
+	return (word << (above & 63) ^ (__u64)op->offset << 63) >> (above & 63);
+}
+
+static __always_inline bool watch_test_word(struct watch_slot *slot, const struct watch_op *op)
+{
+	__u64 value = watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)]);
+
+	watch_set_cell(slot, op->dst, value);
+	return watch_is_otherwise(op->src, value, op->immediate);
 }
 
 /* Those that only compute. */
@@ -282,19 +324,19 @@ static __always_inline __u64 watch_result(const struct watch_slot *slot, const s
 	}
 }
 
-/* One op; 1: it was the last. */
+/* One op; 1: it ends the program. */
 __noinline int watch_step(struct watch_slot *slot)
 {
 	const struct watch_op *op;
 	__u32 number;
 
-	if (!slot || slot->next >= slot->end)
+	if (!slot)
 		return 1;
 	number = slot->next;
 	op = bpf_map_lookup_elem(&watch_ops, &number);
 	if (!op)
 		return 1;
-	slot->next = number + 1;
+	slot->next = number + 1 + op->more;
 	switch (op->code) {
 	case WATCH_TAKE:
 	case WATCH_MASK:
@@ -307,6 +349,8 @@ __noinline int watch_step(struct watch_slot *slot)
 		return watch_load(slot, op);
 	case WATCH_PUT:
 		return watch_put(slot, op);
+	case WATCH_PUT_WORDS:
+		return watch_put_words(slot, op);
 	case WATCH_COPY_FIXED:
 		return watch_copy(slot, op, op->size);
 	case WATCH_COPY_TIMES:
@@ -318,8 +362,15 @@ __noinline int watch_step(struct watch_slot *slot)
 	case WATCH_IF_EQUAL:
 	case WATCH_IF_BELOW:
 	case WATCH_IF_BELOW_SIGNED:
-		if (watch_is_otherwise(slot, op))
+		if (watch_is_otherwise(op->code, watch_cell(slot, op->src), op->immediate))
 			watch_jump(slot, op);
+		return 0;
+	case WATCH_TEST_WORD:
+		if (watch_test_word(slot, op)) {
+			/* Which may be before that which is next otherwise. */
+			slot->next = number + 1;
+			watch_jump(slot, op);
+		}
 		return 0;
 	case WATCH_IF_SAME_BYTES:
 		if (!watch_is_same(slot, op))
@@ -337,134 +388,10 @@ __noinline int watch_run(struct watch_slot *slot)
 	if (!slot)
 		return 0;
 	for (int i = 0; i < WATCH_OPS; i++) {
-		if (watch_step(slot))
+		if (slot->next >= slot->end || watch_step(slot))
 			break;
 	}
 	return 0;
-}
-
-/* Slots ------------------------------------------------------------------------------------ */
-
-/* 1 and more, one more than its place in the map; 0: all are taken. */
-static __noinline __u32 watch_claim(void)
-{
-	__u32 number;
-
-	if (bpf_map_pop_elem(&watch_free, &number) == 0)
-		return number + 1;
-	if (watch_slots_used >= WATCH_CALLS + WATCH_SPARE)
-		return 0;
-	number = __sync_fetch_and_add(&watch_slots_used, 1);
-	return number < WATCH_CALLS + WATCH_SPARE ? number + 1 : 0;
-}
-
-static __always_inline struct watch_slot *watch_slot_of(__u64 number)
-{
-	__u32 key = number - 1;
-
-	return number ? bpf_map_lookup_elem(&watch_slots, &key) : NULL;
-}
-
-static __noinline int watch_release(__u64 number)
-{
-	struct watch_slot *slot = watch_slot_of(number);
-	__u32 key = number - 1;
-
-	if (!slot)
-		return 0;
-	if (slot->use == WATCH_KEPT)
-		__sync_fetch_and_add(&watch_kept, -1);
-	slot->use = WATCH_FREE;
-	return bpf_map_push_elem(&watch_free, &key, 0);
-}
-
-static __always_inline void watch_prepare(struct watch_slot *slot, __u32 first, __u32 count)
-{
-	slot->first = slot->next = first;
-	slot->end = first + count;
-	slot->limit = slot->used + WATCH_BYTES;
-	slot->verdict = WATCH_STOP;
-	for (int i = 0; i < WATCH_CELLS; i++)
-		slot->cells[i] = 0;
-}
-
-static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
-				  __u32 site)
-{
-	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
-
-	slot->use = WATCH_CLAIMED;
-	slot->site = site;
-	slot->used = 0;
-	slot->thrown = 0;
-	slot->async.kind = ASYNC_NONE;
-	slot->async.box = slot->async.id = 0;
-	slot->async.parent = 0;
-	slot->stack_pointer = stack_pointer_of(ctx);
-	if (program)
-		slot->program = *program;
-	for (int i = 0; i < 6; i++)
-		slot->words[WATCH_ARGUMENT_0 + i] = argument_of(ctx, i + 1);
-	slot->words[WATCH_STACK] = slot->stack_pointer;
-	return 0;
-}
-
-/* At the entry of a call of @site: what is captured there. Its slot, as watch_claim() has it. */
-static __noinline __u32 watch_enter(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
-{
-	__u32 number = watch_claim();
-	struct watch_slot *slot = watch_slot_of(number);
-
-	if (!slot) {
-		__sync_fetch_and_add(&watch_losses.slots, 1);
-		return 0;
-	}
-	watch_begin(slot, ctx, site);
-	watch_prepare(slot, slot->program.first + slot->program.filter_count,
-		      slot->program.entry_count);
-	watch_run(slot);
-	for (int i = 0; i < WATCH_CELLS; i++)
-		slot->words[WATCH_ENTRY_CELL + i] = slot->cells[i];
-	fill_hit((struct hit_event *)slot->hit, site, target_tgid, tid);
-	((struct hit_event *)slot->hit)->duration_ns = 0;
-	slot->values = (struct watch_values){
-		.program = slot->program.first,
-		.entry_bytes = slot->used,
-		.fate = WATCH_ENTERED,
-	};
-	return number;
-}
-
-/*
- * Its values stay until it ends, if they are @followed; false: there is no room for one more.
- * @filter: of a call of which it is open whether it is to be reported.
- */
-static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
-{
-	struct watch_slot *slot = watch_slot_of(number);
-
-	if (!slot)
-		return true;
-	if (!followed || watch_kept >= WATCH_CALLS) {
-		__sync_fetch_and_add(&watch_losses.not_kept, 1);
-		slot->values.fate = WATCH_NOT_KEPT;
-		return false;
-	}
-	__sync_fetch_and_add(&watch_kept, 1);
-	slot->use = WATCH_KEPT;
-	slot->verdict = filter ? WATCH_LATER : WATCH_STOP;
-	slot->entered_ns = bpf_ktime_get_ns();
-	return true;
-}
-
-/* How long its call took is known; false: nothing is kept of it. */
-static __always_inline bool watch_took(__u64 number, __u64 took_ns)
-{
-	struct watch_slot *slot = watch_slot_of(number);
-
-	if (slot)
-		((struct hit_event *)slot->hit)->duration_ns = took_ns ? took_ns : 1;
-	return slot;
 }
 
 #endif

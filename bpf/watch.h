@@ -71,6 +71,14 @@ enum watch_code {
 	WATCH_IF_BELOW_SIGNED,
 	WATCH_IF_SAME_BYTES, /* next, if .size bytes at cell src + .offset are those of constant
 				number .immediate; reading fails: undecided */
+	/*
+	 * What stands for several, which are behind it still: src/capture/fuse.c makes them, of
+	 * programs that are whole. Whoever jumps among those finds them as they were.
+	 */
+	WATCH_PUT_WORDS, /* .size times TAKE, PUT by cell dst: of a byte of .immediate each, see
+			    WATCH_PUT_SIZE_SHIFT, as items of .slot and those after it */
+	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of them the
+			    other way round if .offset is 1; then the test that .src says */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */
@@ -83,6 +91,9 @@ enum watch_code {
 /* Of a filter: what it has found out at the entry, at most 32 bits. */
 enum { WATCH_BITS_CELL = 2 };
 
+/* Of WATCH_PUT_WORDS: a byte has the source, and above that the size - 1. */
+enum { WATCH_PUT_SIZE_SHIFT = 5, WATCH_PUTS = 8 };
+
 struct watch_op {
 	__u8 code; /* enum watch_code */
 	__u8 dst;
@@ -91,7 +102,7 @@ struct watch_op {
 	__u16 size;
 	__u16 slot;
 	__u16 otherwise;
-	__u16 reserved;
+	__u16 more; /* so many ops behind it belong to it */
 	__s32 offset;
 	__u64 immediate;
 };
@@ -100,7 +111,7 @@ struct watch_op {
 enum { WATCH_CONSTANT = 128 };
 
 struct watch_constant {
-	__u8 bytes[WATCH_CONSTANT];
+	__u8 bytes[WATCH_CONSTANT] __attribute__((aligned(8)));
 };
 
 enum watch_status {
@@ -133,7 +144,7 @@ struct watch_program {
 enum watch_fate {
 	WATCH_RETURNED,
 	WATCH_UNWOUND,	/* left otherwise, by an exception, longjmp() and the like */
-	WATCH_ENTERED,	/* and of its end nothing can be seen */
+	WATCH_ENTERED,	/* and of its end nothing can be seen, or not yet */
 	WATCH_NOT_KEPT, /* likewise, for want of room */
 	WATCH_UNSEEN,	/* some of its exits had no probe when it ended */
 	WATCH_THREAD_ENDED,
@@ -182,7 +193,7 @@ struct watch_slot {
 	__u32 limit;
 	__u32 verdict; /* of a filter */
 	__u32 thrown;  /* number of the exception that has come by; 0: none has */
-	__u32 reserved;
+	__u32 within;  /* 1: its call ended within another that is followed */
 	__u64 entered_ns;
 	__u64 stack_pointer;
 	struct watch_program program;
@@ -203,6 +214,7 @@ struct watch_losses {
 };
 
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
+_Static_assert((int)WATCH_WORDS == 1 << (int)WATCH_PUT_SIZE_SHIFT, "a byte has source and size");
 _Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
 _Static_assert(sizeof(struct watch_values) == 32, "layout is shared");
 _Static_assert((int)WATCH_SLOT_BYTES > 2 * (int)WATCH_BYTES, "what is sent is bounded by a mask");

@@ -137,11 +137,12 @@ static __noinline int watch_deduct(__u64 began_ns)
 static __noinline int watch_returned(__u64 number, struct registers *regs,
 				     const bpf_user_pt_regs_t *ctx, bool jumps)
 {
-	__u64 began_ns = bpf_ktime_get_ns();
 	struct watch_slot *slot = watch_slot_of(number);
+	__u64 began_ns;
 
 	if (!slot)
 		return 0;
+	began_ns = slot->within ? bpf_ktime_get_ns() : 0;
 	if (watch_async)
 		async_exit(number, ctx, jumps);
 	slot->words[WATCH_RESULT_0] = result_of(ctx);
@@ -156,7 +157,7 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	watch_run(slot);
 	watch_report(slot, regs);
 	watch_release(number);
-	return watch_deduct(began_ns);
+	return began_ns ? watch_deduct(began_ns) : 0;
 }
 
 #endif

@@ -147,7 +147,8 @@ cache_trim()
 		flock -n 8 || exit 0
 		find "$root" -ignore_readdir_race -maxdepth 1 -name '.*.??????' -mmin +60 -exec rm -rf {} +
 		# What tests/setup has installed is no entry: nothing would bring it back while tests run.
-		find "$root" -ignore_readdir_race -mindepth 2 -maxdepth 2 ! -path "$root/ccache/*" \
+		# Nor is what is being made, which has a dot.
+		find "$root"/* -ignore_readdir_race -mindepth 1 -maxdepth 1 ! -path "$root/ccache/*" \
 			! -path "$root/node-*" ! -path "$root/libnode-*" -printf '%T@ %p\n' |
 			sort -rn | cut -d' ' -f2- | xargs -r -d '\n' du -sk 2>/dev/null |
 			awk -v bound="$CACHE_BOUND" '(sum += $1) > bound { sub(/^[0-9]+\t/, ""); print }' |

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a session of tests, and a unit program, leaves to be counted; no skip is silent."""
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import subprocess
@@ -87,6 +89,43 @@ def test_none_is_left_out(monkeypatch, tmp_path, ran, problems):
     assert results.judge_shared(parts)[-1].problems == problems
     assert [part.is_good() for part in parts] == [True, not problems]
     assert bool([*tmp_path.iterdir()]) == bool(problems)
+
+
+@pytest.mark.parametrize(("lanes", "left"), [({"long": 90, "short": 10}, ["long"]),
+                                             ({"short": 10, "long": 90}, ["long"]),
+                                             ({"one": 10, "long": 90, "two": 10}, ["long"]), ({"only": 10}, ["only"])])
+def test_what_begins_later(monkeypatch, lanes, left):
+    """It begins once no more than one lane is left; all are waited for."""
+    loader = importlib.machinery.SourceFileLoader("lanes", str(machine.TREE / "tests/check"))
+    check = importlib.util.module_from_spec(importlib.util.spec_from_loader("lanes", loader))
+    loader.exec_module(check)
+    begun = []
+
+    class Lane:
+        def __init__(self, name, looks):
+            self.name, self.looks = name, looks
+            self.beside = [lane.name for lane in begun if lane.looks]
+            begun.append(self)
+
+        def has_ended(self):
+            """It has when it was looked at so often."""
+            self.looks = max(self.looks - 1, 0)
+            return self.looks == 0
+
+        def finish(self):
+            assert self.looks == 0
+            return [self.name]
+
+        def kill(self):
+            self.name = None
+
+    monkeypatch.setattr(check, "Lane", Lane)
+    monkeypatch.setattr(check.time, "sleep", lambda _: None)
+    parts = check.run(*({"name": name, "looks": looks} for name, looks in lanes.items()),
+                      then=lambda: Lane("later", 200))
+    assert parts == [*lanes, "later"]
+    assert begun[-1].beside == left
+    assert all(lane.name is None for lane in begun)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("test_skips", "some reason"), ("test_has_parts", "another reason")])

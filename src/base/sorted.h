@@ -3,6 +3,7 @@
 #ifndef BASE_SORTED_H
 #define BASE_SORTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -46,5 +47,17 @@ static inline size_t sorted_up_to(const void *items, size_t count, size_t size, 
 {
 	return sorted_first(count, i, leading_number((const char *)items + i * size) <= number);
 }
+
+/* Where the item with a number lies in a list that is not moved. */
+struct sorted_place {
+	uint64_t number;
+	size_t at;
+};
+
+/*
+ * Sort @count places by their numbers; of the same number they stay in their order. In time that
+ * grows as @count does, unlike qsort(). False: no memory for it.
+ */
+bool sorted_places(struct sorted_place *places, size_t count);
 
 #endif

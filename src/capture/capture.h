@@ -67,10 +67,14 @@ int capture_create(struct capture **capture, const struct options *options, stru
  */
 void capture_natives_only(struct capture *capture);
 
+/* Does nothing that is loaded depend on the plan, but for how many sites it has? */
+bool capture_loads_before_plan(const struct options *options);
+
 /*
- * Load the programs in a thread of their own, while the tables that they will unwind by are read:
- * each takes a third of what is before the first hit. What is @expected of the tables decides how
- * much room there is; if it is not enough, or there is no thread, capture_load() does it all.
+ * Load the programs in a thread of their own, while the plan is made, if that may be, and the
+ * tables that they will unwind by: each takes a third of what is before the first hit. What is
+ * @expected of the tables decides how much room there is (NULL: nothing is unwound); if it is not
+ * enough, or there is no thread, capture_load() does it all.
  */
 void capture_begin_load(struct capture *capture, const struct unwind_expected *expected);
 

@@ -49,6 +49,7 @@ struct capture {
 	uint64_t rests_at;	 /* how far the ring must be read before; 0: not known yet */
 	struct unwind_row *rows; /* the programs', with room for: */
 	size_t row_capacity;
+	size_t site_room;    /* of the plan's sites, in the programs' maps */
 	bool needs_isolates; /* V8's frames are walked: where a thread's pointer is must be known */
 	bool loading;	     /* by this thread, and what came of it: */
 	pthread_t loader;

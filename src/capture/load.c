@@ -34,6 +34,8 @@ enum {
 	SPARE_ROWS = 1 << 18,	       /* for images that are loaded during a run */
 	/* For a program that has loaded nothing yet. A framework in one image has 0.9 million. */
 	STARTING_ROWS = 1 << 21,
+	NO_ROWS = 1,	      /* as few as a map can have */
+	EXPECTED_SITES = 256, /* of a plan that is still being made */
 };
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
@@ -170,9 +172,9 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.compiles, 1 },
 	};
 	const struct programs_map maps[] = {
-		{ bpf->maps.counters, capture->plan->count + FOLLOW_SITES_MAX },
+		{ bpf->maps.counters, capture->site_room + FOLLOW_SITES_MAX },
 		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
-						capture->plan->count + FOLLOW_SITES_MAX :
+						capture->site_room + FOLLOW_SITES_MAX :
 						1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
@@ -183,7 +185,7 @@ static int size_maps(const struct capture *capture)
 		  capture->natives_only ? NATIVE_RING_BYTES : FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
 		{ bpf->maps.moving_sites,
-		  options->remap ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
+		  options->remap ? capture->site_room + FOLLOW_SITES_MAX : 1 },
 		{ bpf->maps.moving_marks, options->remap ? MOVING_THREADS : 1 },
 		{ bpf->maps.copied_pages, options->remap ? COPIED_PAGES : 1 },
 	};
@@ -274,6 +276,7 @@ static void expect(struct capture *capture, size_t rows, const struct unwind_lay
 {
 	const struct options *options = capture->options;
 
+	capture->site_room = capture->plan->count;
 	capture->row_capacity = rows ? rows + SPARE_ROWS : STARTING_ROWS;
 	capture->needs_isolates = options->stack != STACK_MODE_NONE &&
 				  options_report_hits(options) &&
@@ -288,9 +291,21 @@ static void *load_beside(void *arg)
 	return NULL;
 }
 
+bool capture_loads_before_plan(const struct options *options)
+{
+	return options->mode != MODE_LIST && options->mode != MODE_DRY_RUN && !options->timed &&
+	       !options->remap && !capture_runs_programs(options);
+}
+
 void capture_begin_load(struct capture *capture, const struct unwind_expected *expected)
 {
-	expect(capture, expected->rows, &expected->layouts);
+	const struct unwind_layouts none = { 0 };
+
+	expect(capture, expected ? expected->rows : 0, expected ? &expected->layouts : &none);
+	if (!expected)
+		capture->row_capacity = NO_ROWS;
+	if (capture->site_room < EXPECTED_SITES)
+		capture->site_room = EXPECTED_SITES;
 	capture->loading = pthread_create(&capture->loader, NULL, load_beside, capture) == 0;
 }
 
@@ -302,9 +317,10 @@ void capture_await_load(struct capture *capture)
 }
 
 /* Is what was loaded meanwhile of use? */
-static bool has_room(const struct capture *capture, size_t rows)
+static bool has_room(const struct capture *capture, bool unwinds, size_t rows)
 {
-	return capture->bpf && capture->row_capacity >= rows + SPARE_ROWS / 2;
+	return capture->bpf && capture->site_room >= capture->plan->count &&
+	       (!unwinds || capture->row_capacity >= rows + SPARE_ROWS / 2);
 }
 
 static int load_or_await(struct capture *capture, const struct unwind_tables *unwind,
@@ -321,13 +337,13 @@ static int load_or_await(struct capture *capture, const struct unwind_tables *un
 		*err = capture->load_problem;
 		return capture->load_result;
 	}
-	if (began && has_room(capture, rows))
+	if (began && has_room(capture, unwind, rows))
 		return 0;
 	place_probe_bpf__destroy(capture->bpf);
 	capture->bpf = NULL;
 	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : &none);
 	if (!unwind)
-		capture->row_capacity = 1; /* as few as a map can have */
+		capture->row_capacity = NO_ROWS;
 	return load_programs(capture, err);
 }
 
@@ -339,7 +355,7 @@ int capture_load(struct capture *capture, const struct unwind_tables *unwind, st
 		result = map_tables(capture, err);
 	if (result)
 		return result;
-	if (unwind && capture->row_capacity > 1)
+	if (unwind && capture->row_capacity > NO_ROWS)
 		capture_set_unwind(capture, unwind);
 	if (capture->plan->timed)
 		capture_calibrate(capture);

@@ -17,6 +17,7 @@
 #include "bpf/thrown.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
+#include "capture/fuse.h"
 #include "follow/follow.h"
 #include "target/process.h"
 
@@ -143,35 +144,50 @@ static int add_constants(struct capture *capture, const struct watch_filter_of *
 
 static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops)
 {
-	if (ops->count)
+	if (ops->count) {
 		memcpy(to, ops->ops, ops->count * sizeof(*to));
+		fuse_ops(to, ops->count);
+	}
 	return to + ops->count;
+}
+
+/* Where it ends it stops anyway. */
+static struct watch_ops_of without_stop(const struct watch_ops_of *ops)
+{
+	struct watch_ops_of shorter = *ops;
+
+	if (shorter.count && shorter.ops[shorter.count - 1].code == WATCH_STOP)
+		shorter.count--;
+	return shorter;
 }
 
 /* Number 0 has no ops: a site without a program has that. */
 int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
-			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
+			const struct watch_ops_of *entry_ops, const struct watch_ops_of *exit_ops,
 			struct watch_program *program)
 {
+	const struct watch_ops_of entry = without_stop(entry_ops), exit = without_stop(exit_ops);
 	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
-	size_t count = filter->ops.count + entry->count + exit->count + filter->exit.count;
+	size_t count = filter->ops.count + entry.count + exit.count + filter->exit.count;
 	struct watch_op *at;
 
+	/* By where it begins a program is known, so each has a place. */
+	count += !count;
 	if (capture->op_count == 0)
 		capture->op_count = 1;
 	if (filter->ops.count > WATCH_OPS || filter->exit.count > WATCH_OPS ||
-	    entry->count > WATCH_OPS || exit->count > WATCH_OPS || count > room - capture->op_count)
+	    entry.count > WATCH_OPS || exit.count > WATCH_OPS || count > room - capture->op_count)
 		return -ENOSPC;
 	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
-	at = copy_ops(copy_ops(at, entry), exit);
+	at = copy_ops(copy_ops(at, &entry), &exit);
 	(void)copy_ops(at, &filter->exit);
 	if (add_constants(capture, filter, capture->ops + capture->op_count, at))
 		return -ENOSPC;
 	*program = (struct watch_program){
 		.first = (uint32_t)capture->op_count,
 		.filter_count = (uint8_t)filter->ops.count,
-		.entry_count = (uint8_t)entry->count,
-		.exit_count = (uint8_t)exit->count,
+		.entry_count = (uint8_t)entry.count,
+		.exit_count = (uint8_t)exit.count,
 		.filter_exit_count = (uint8_t)filter->exit.count,
 	};
 	capture->op_count += count;

@@ -185,8 +185,9 @@ struct machine {
 	const struct cfi_cie *cie;
 	struct state state;
 	struct state initial;
-	uint64_t address; /* the code that the state is of begins there */
-	uint64_t end;	  /* of the function */
+	const struct cfi_cie *initial_of; /* NULL: it must be found out anew */
+	uint64_t address;		  /* the code that the state is of begins there */
+	uint64_t end;			  /* of the function */
 	bool adds_rows;
 	struct state remembered[STATES_MAX];
 	unsigned int remembered_count;
@@ -352,19 +353,36 @@ static struct unwind_frame at_entry(void)
 				      .saved = UNWIND_SAME };
 }
 
+/* What is common to many functions, of which most that follow each other have the same. */
+static bool run_common(struct machine *machine, uint64_t begin)
+{
+	bool good;
+
+	if (machine->initial_of == machine->cie) {
+		machine->state = machine->initial;
+		return true;
+	}
+	machine->state = (struct state){ .frame = at_entry() };
+	machine->adds_rows = false;
+	good = run(machine, machine->cie->instructions);
+	machine->initial = machine->state;
+	/* Nobody moves on, or remembers, before a function begins; but it may be said. */
+	machine->initial_of = good && machine->address == begin && !machine->remembered_count ?
+				      machine->cie :
+				      NULL;
+	return good;
+}
+
 static void add_function(struct machine *machine, const struct cfi_fde *fde)
 {
 	struct cfi_reader *reader = machine->reader;
 	bool good;
 
 	machine->cie = &reader->entries.cies[fde->cie];
-	machine->state = (struct state){ .frame = at_entry() };
 	machine->address = fde->begin;
 	machine->end = fde->begin + fde->size;
-	machine->adds_rows = false;
 	machine->remembered_count = 0;
-	good = run(machine, machine->cie->instructions);
-	machine->initial = machine->state;
+	good = run_common(machine, fde->begin);
 	machine->adds_rows = true;
 	good = good && run(machine, fde->instructions);
 	if (!good) {
@@ -387,51 +405,41 @@ static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
 	       fde->size <= UINT32_MAX - begin && (fde->begin || !reader->section->debug_frame);
 }
 
-/* A large program has more than a hundred thousand, so no more is moved than has to be. */
-struct place {
-	uint64_t begin; /* first: base/sorted.h */
-	size_t number;
-};
-
-/* The functions by address, for the caller to free; NULL for want of memory. */
-static struct place *in_order(const struct cfi_entries *entries)
+static bool is_of_machine(const struct cfi_reader *reader, const struct cfi_fde *fde)
 {
-	struct place *order = calloc(entries->fde_count + 1, sizeof(*order));
-
-	if (!order)
-		return NULL;
-	for (size_t i = 0; i < entries->fde_count; i++)
-		order[i] = (struct place){ entries->fdes[i].begin, i };
-	qsort(order, entries->fde_count, sizeof(*order), by_leading_number);
-	return order;
+	return reader->entries.cies[fde->cie].return_register == arch.dwarf_return_address;
 }
 
+/* By address: the entries are in any order. */
 static bool add_functions(struct cfi_reader *reader)
 {
 	static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
 	const struct cfi_entries *entries = &reader->entries;
-	_cleanup_free_ struct place *order = in_order(entries);
 	struct machine machine = { .reader = reader };
 	uint64_t end = 0; /* of the code that has rows so far */
 
-	for (size_t i = 0; order && i < entries->fde_count; i++) {
-		const struct cfi_fde *fde = &entries->fdes[order[i].number];
+	if (!sorted_places(entries->fdes, entries->fde_count))
+		return false;
+	for (size_t i = 0; i < entries->fde_count; i++) {
+		struct cfi_fde fde;
 
-		if (entries->cies[fde->cie].return_register != arch.dwarf_return_address) {
+		/* The bytes are of a file, which may change meanwhile. */
+		if (!cfi_entries_get(entries, reader->section, entries->fdes[i].at, &fde) ||
+		    fde.begin != entries->fdes[i].number || !is_of_machine(reader, &fde)) {
 			reader->counts->damaged++;
 			continue;
 		}
 		/* Two functions in one place: the first is as good as the second. */
-		if (!has_code(reader, fde) || fde->begin < end)
+		if (!has_code(reader, &fde) || fde.begin < end)
 			continue;
-		if (end && fde->begin > end)
+		if (end && fde.begin > end)
 			unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
-		add_function(&machine, fde);
-		end = fde->begin + fde->size;
+		add_function(&machine, &fde);
+		end = fde.begin + fde.size;
 	}
 	if (end)
 		unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
-	return order != NULL;
+	return true;
 }
 
 int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,

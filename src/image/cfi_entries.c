@@ -195,22 +195,32 @@ static const struct cfi_cie *find_cie(const struct cfi_entries *entries, uint64_
 				    NULL;
 }
 
+static bool read_function(const struct cfi_entries *entries, const struct cfi_section *section,
+			  const struct entry *entry, struct cfi_fde *fde)
+{
+	const struct cfi_cie *cie = find_cie(entries, entry->cie);
+
+	if (!read_fde(section, cie, entry->rest, fde))
+		return false;
+	fde->cie = (uint32_t)(cie - entries->cies);
+	return true;
+}
+
 static bool add_entry(struct cfi_entries *entries, const struct cfi_section *section,
 		      const struct entry *entry)
 {
-	const struct cfi_cie *cie;
+	struct sorted_place place = { .at = entry->offset };
 	struct cfi_fde fde;
 
 	if (entry->is_cie)
 		return vector_add(&entries->cies, &entries->cie_count, &entries->cie_capacity,
 				  read_cie(entry->offset, entry->rest));
-	cie = find_cie(entries, entry->cie);
-	if (!read_fde(section, cie, entry->rest, &fde)) {
+	if (!read_function(entries, section, entry, &fde)) {
 		entries->damaged++;
 		return true;
 	}
-	fde.cie = (uint32_t)(cie - entries->cies);
-	return vector_add(&entries->fdes, &entries->fde_count, &entries->fde_capacity, fde);
+	place.number = fde.begin;
+	return vector_add(&entries->fdes, &entries->fde_count, &entries->fde_capacity, place);
 }
 
 bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *section)
@@ -231,6 +241,15 @@ bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *sec
 			return false;
 	}
 	return true;
+}
+
+bool cfi_entries_get(const struct cfi_entries *entries, const struct cfi_section *section,
+		     size_t offset, struct cfi_fde *fde)
+{
+	struct cursor start = cursor_over(section->bytes), c = cursor_at(&start, offset);
+	struct entry entry = take_entry(section, &c);
+
+	return !entry.is_cie && read_function(entries, section, &entry, fde);
 }
 
 void cfi_entries_deinit(struct cfi_entries *entries)

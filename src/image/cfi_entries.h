@@ -10,6 +10,7 @@
 #ifndef IMAGE_CFI_ENTRIES_H
 #define IMAGE_CFI_ENTRIES_H
 
+#include "base/sorted.h"
 #include "image/cursor.h"
 
 struct cfi_section {
@@ -42,7 +43,11 @@ struct cfi_entries {
 	struct cfi_cie *cies;
 	size_t cie_count;
 	size_t cie_capacity;
-	struct cfi_fde *fdes;
+	/*
+	 * Of each function where its code begins, and where its entry is in the section. To read an
+	 * entry again takes less time than memory for all would.
+	 */
+	struct sorted_place *fdes;
 	size_t fde_count;
 	size_t fde_capacity;
 	uint64_t damaged; /* entries that do not parse, and are left out */
@@ -50,6 +55,10 @@ struct cfi_entries {
 
 /* Find all of @section that makes sense, for @entries, which are empty; false: no memory for it. */
 bool cfi_entries_read(struct cfi_entries *entries, const struct cfi_section *section);
+
+/* One that was found, at @offset of the same section. */
+bool cfi_entries_get(const struct cfi_entries *entries, const struct cfi_section *section,
+		     size_t offset, struct cfi_fde *fde);
 void cfi_entries_deinit(struct cfi_entries *entries);
 
 /*

@@ -228,7 +228,7 @@ static void add_end(struct text *to, const struct output_call *call)
 	static const char *const words[WATCH_FATES] = {
 		[WATCH_RETURNED] = " took ",
 		[WATCH_UNWOUND] = " threw an exception that is not known after ",
-		[WATCH_ENTERED] = " (where it ends is not known)",
+		[WATCH_ENTERED] = " (its end is not followed)",
 		[WATCH_NOT_KEPT] = " (its end was not kept)",
 		[WATCH_UNSEEN] = " (its end was not seen)",
 		[WATCH_THREAD_ENDED] = " was under way when its thread ended, after ",

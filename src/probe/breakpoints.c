@@ -173,7 +173,7 @@ static int tell_no_register(const struct breakpoints *breakpoints, struct addres
 	return error_set(
 		err, -ENOSPC,
 		"no debug register is free for the breakpoint at 0x%" PRIx64
-		": %s; end what has them, probe fewer methods that need one, or use --remap, which needs none, or --share",
+		": %s; end what has them, probe fewer methods that need one, or use --share, or --remap, which needs none for code that is final",
 		address.value, users);
 }
 

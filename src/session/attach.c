@@ -62,13 +62,8 @@ enum session_event session_load(struct session *session, struct error *err)
 	if (pending_create(&session->pending, err) ||
 	    known_stacks_create(&session->stacks.known, session->options->memory_bytes / KNOWN_PART,
 				err) ||
-	    session_make_counters(session, err) ||
-	    capture_create(&session->capture, session->options, &session->target.process,
-			   &session->plan, err))
+	    session_make_counters(session, err) || session_begin_load(session, err))
 		return fail(session);
-	if (session->asked.methods.count == 0)
-		capture_natives_only(session->capture);
-	session_begin_load(session);
 	if (session_read_unwind(session, err) ||
 	    capture_load(session->capture, session->stacks.tables, err))
 		return fail(session);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
 #include "base/error.h"
@@ -344,7 +345,8 @@ enum session_event session_make_plan(struct session *session, struct error *err)
 	enum mode mode = session->options->mode;
 	enum exit_status status;
 
-	if (make_plan(session, err))
+	if ((capture_loads_before_plan(session->options) && session_begin_load(session, err)) ||
+	    make_plan(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	status = check_plan(session, err);
 	if (status != EXIT_STATUS_OK)

@@ -343,11 +343,12 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 			  struct error *err);
 
 /*
- * The stacks (stacks.c): before the attach, now and then, and at each hit. Before the first the
- * programs begin to be loaded, if tables are read that take as long.
+ * The stacks (stacks.c): before the attach, now and then, and at each hit. Before that the programs
+ * begin to be loaded, while the plan is made (capture_loads_before_plan()) or the tables are read:
+ * there is a capture from then on. The second call does nothing. -errno with @err set.
  */
 int session_read_unwind(struct session *session, struct error *err);
-void session_begin_load(const struct session *session);
+int session_begin_load(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
 

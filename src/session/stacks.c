@@ -56,14 +56,25 @@ int session_read_unwind(struct session *session, struct error *err)
 	return read_tables(session, err);
 }
 
-void session_begin_load(const struct session *session)
+int session_begin_load(struct session *session, struct error *err)
 {
 	struct unwind_expected expected;
+	int result;
 
-	if (!wants_stacks(session) || session->known != TARGET_RESOLVED)
-		return;
-	expected = unwind_tables_expect(&session->resolution.runtimes);
-	capture_begin_load(session->capture, &expected);
+	if (session->capture)
+		return 0;
+	result = capture_create(&session->capture, session->options, &session->target.process,
+				&session->plan, err);
+	if (result)
+		return result;
+	if (session->asked.methods.count == 0)
+		capture_natives_only(session->capture);
+	if (session->known != TARGET_RESOLVED)
+		return 0;
+	if (wants_stacks(session))
+		expected = unwind_tables_expect(&session->resolution.runtimes);
+	capture_begin_load(session->capture, wants_stacks(session) ? &expected : NULL);
+	return 0;
 }
 
 static void hand_over(struct session *session)

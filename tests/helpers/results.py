@@ -84,6 +84,11 @@ def judge_shared(parts):
     return parts
 
 
+def guests():
+    """Those of tests/kernels/check."""
+    return [read(file) for file in sorted(DIRECTORY.glob("guest-*.json"))]
+
+
 def written():
     """All parts, in the order in which they ended."""
     return [read(file) for file in sorted(DIRECTORY.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)]

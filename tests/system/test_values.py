@@ -105,7 +105,7 @@ def test_compiled_at_run_time(start_app, place_probe, variant, tmp_path, tell):
     # What they give back is not known where their ends are not.
     arguments = collections.Counter()
     for call, count in said.items():
-        arguments[re.sub(r"\) (?:= .*|\(where it ends is not known\))$", ")", call)] += count
+        arguments[re.sub(r"\) (?:= .*|\(its end is not followed\))$", ")", call)] += count
     given = collections.Counter()
     for call, count in real.items():
         given[re.sub(r"\) = .*$", ")", call)] += count

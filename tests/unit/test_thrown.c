@@ -121,6 +121,7 @@ UNIT_TEST(a_message_that_is_not_in_memory)
 UNIT_TEST(readings_must_agree)
 {
 	struct brought right = bring(u"abc", 3), brought = right;
+	struct text out = { 0 };
 
 	brought.thrown.readings[1].message[4] = 'd';
 	expect_unknown(&brought, "not read twice");
@@ -138,7 +139,8 @@ UNIT_TEST(readings_must_agree)
 	/* What is behind the message is of no account. */
 	brought = right;
 	brought.thrown.readings[1].message[6] = 'z';
-	assert_null(show(&brought, ALL, VALUE_TEXT, &(struct text){ 0 }));
+	assert_null(show(&brought, ALL, VALUE_TEXT, &out));
+	text_deinit(&out);
 }
 
 UNIT_TEST(what_is_none)

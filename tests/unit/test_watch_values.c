@@ -16,6 +16,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
+#include "capture/fuse.h"
 
 /* Its result is its first two arguments; or it calls what its argument says, and gives back 7. */
 uint64_t victim(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g);
@@ -343,6 +344,95 @@ UNIT_TEST_WITHIN(jumps, set_up, tear_down)
 				item_at(seen->items, seen->values.entry_bytes, count)->slot,
 				cases[i].slots[count]);
 		assert_int_equal(count_items(seen), count);
+	}
+}
+
+/* One op for several ----------------------------------------------------------------------- */
+
+/* What the program makes of a call, as it is and fused, which is the same. */
+static void expect_the_same(struct bench *bench, const struct watch_op *ops, size_t count,
+			    enum watch_code fused, const uint64_t words[6])
+{
+	size_t first = bench->op_count;
+	struct seen plain;
+
+	use_programs(bench, SITE_VICTIM, ops, count, NULL, 0);
+	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
+	plain = *take(bench, 1);
+	fuse_ops(&bench->ops[first], count);
+	assert_int_equal(bench->ops[first].code, fused);
+	assert_true(bench->ops[first].more > 0);
+	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
+	assert_int_equal(take(bench, 1)->values.entry_bytes, plain.values.entry_bytes);
+	assert_memory_equal(bench->seen->items, plain.items, plain.values.entry_bytes);
+	assert_true(plain.values.entry_bytes > 0);
+	bench->op_count = first;
+}
+
+UNIT_TEST_WITHIN(words_that_are_put, set_up, tear_down)
+{
+	static const uint16_t sizes[] = { 1, 2, 4, 8, 3, 7 };
+	const uint64_t words[] = { 0x8877665544332211, UINT64_MAX,	  0, 1,
+				   0x123456789a,       0xf0f0f0f0f0f0f0f0 };
+	struct watch_op ops[13];
+
+	for (uint8_t i = 0; i < 6; i++) {
+		ops[2 * i] = (struct watch_op)TAKE(3, WATCH_ARGUMENT_0 + i);
+		ops[2 * i + 1] = (struct watch_op)PUT(3, sizes[i], (uint16_t)(SLOT + i));
+	}
+	/* The last one is in the cell. */
+	ops[12] = (struct watch_op)PUT(3, 8, SLOT + 9);
+	expect_the_same(*state, ops, 13, WATCH_PUT_WORDS, words);
+	assert_int_equal(count_items(((struct bench *)*state)->seen), 7);
+	/* One that has another slot is on its own. */
+	ops[3].slot = SLOT + 3;
+	expect_the_same(*state, ops, 13, WATCH_PUT_WORDS, words);
+	assert_int_equal(count_items(((struct bench *)*state)->seen), 7);
+}
+
+/* Of the test all else is said by what is put behind it, and where it leads. */
+static void test_words(struct bench *bench, enum watch_code code, uint32_t size, bool is_signed,
+		       uint64_t immediate)
+{
+	const uint64_t half = 1ULL << (8 * size - 1), mask = UINT64_MAX >> (64 - 8 * size);
+	const uint64_t tried[] = { 0,	       1,	   immediate - 1,
+				   immediate,  ~immediate, immediate + 1,
+				   UINT64_MAX, half - 1,   half,
+				   half + 1,   mask,	   immediate ^ half };
+	const struct watch_op ops[] = {
+		TAKE(0, WATCH_ARGUMENT_0 + 2),
+		{ .code = WATCH_ADD, .dst = 0, .src = 0, .immediate = half },
+		{ .code = WATCH_MASK, .dst = 0, .src = 0, .immediate = mask },
+		{ .code = code, .src = 0, .immediate = immediate & mask, .otherwise = 5 },
+		{ .code = WATCH_IF_ZERO, .src = 7, .otherwise = 6 },
+		PUT(0, 8, 1),
+		PUT(0, 8, 2),
+		PUT(0, 8, 3),
+	};
+	struct watch_op unsigned_ops[sizeof(ops) / sizeof(ops[0]) - 1];
+
+	unsigned_ops[0] = ops[0];
+	memcpy(unsigned_ops + 1, ops + 2, sizeof(ops) - 2 * sizeof(ops[0]));
+	unsigned_ops[2].otherwise = 4;
+	unsigned_ops[3].otherwise = 5;
+	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+		const uint64_t words[6] = { 0, 0, tried[i] };
+
+		if (is_signed)
+			expect_the_same(bench, ops, 8, WATCH_TEST_WORD, words);
+		else
+			expect_the_same(bench, unsigned_ops, 7, WATCH_TEST_WORD, words);
+	}
+}
+
+UNIT_TEST_WITHIN(words_that_are_tested, set_up, tear_down)
+{
+	for (enum watch_code code = WATCH_IF_ZERO; code <= WATCH_IF_BELOW_SIGNED; code++) {
+		for (uint32_t size = 1; size <= 8; size++) {
+			test_words(*state, code, size, false, 0x8081828384858687);
+			test_words(*state, code, size, true, 0x8081828384858687);
+			test_words(*state, code, size, true, 5);
+		}
 	}
 }
 

@@ -222,6 +222,10 @@ bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
 		    find_blob_at(engine, target, begin, row->end.value - begin))
 			return true;
 	}
+	/* An engine that has just been started has not noted it yet. */
+	if (!engine->blob_end.value && !engine->symbols.read &&
+	    v8_symbols_find_blob(&engine->symbols))
+		take_blob(engine);
 	return engine->blob_end.value != 0;
 }
 

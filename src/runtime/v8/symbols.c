@@ -2,14 +2,27 @@
 #include "runtime/v8/symbols.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/vector.h"
+#include "image/symbol_table.h"
 
-#define MAJOR "_ZN2v88internal7Version6major_E"
-#define SIZES "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
+#define MAJOR	    "_ZN2v88internal7Version6major_E"
+#define MINOR	    "_ZN2v88internal7Version6minor_E"
+#define BUILD	    "_ZN2v88internal7Version6build_E"
+#define PATCH	    "_ZN2v88internal7Version6patch_E"
+#define SIZES	    "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"
+#define KEY	    "_ZN2v88internal7Isolate12isolate_key_E"
+#define TLS_ISOLATE "_ZN2v88internal18g_current_isolate_E"
+#define CONSTANT    "v8dbg_"
+
+/* Each collection passes by these. */
+#define MOVE_ANY "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointE"
+#define MOVE_OLD "_ZN2v88internal4Heap11MarkCompactEv"
+#define MOVE_END "_ZN2v88internal4Heap36GarbageCollectionEpilogueInSafepointE"
 
 enum {
 	CONSTANTS_MAX = 4096,
@@ -64,15 +77,15 @@ static void take_blob(struct reading *reading, const struct elf_symbol *symbol)
 }
 
 /*
- * Each collection passes by these; the names go on with their arguments, which versions differ in.
- * Counted by V8's own log of collections, in all versions of the table.
+ * The names go on with their arguments, which versions differ in. Counted by V8's own log of
+ * collections, in all versions of the table.
  */
 static void take_move(struct v8_symbols *symbols, const struct elf_symbol *symbol)
 {
 	static const char *const names[V8_MOVES] = {
-		[V8_MOVE_ANY] = "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointE",
-		[V8_MOVE_OLD] = "_ZN2v88internal4Heap11MarkCompactEv",
-		[V8_MOVE_END] = "_ZN2v88internal4Heap36GarbageCollectionEpilogueInSafepointE",
+		[V8_MOVE_ANY] = MOVE_ANY,
+		[V8_MOVE_OLD] = MOVE_OLD,
+		[V8_MOVE_END] = MOVE_END,
 	};
 
 	for (size_t i = 0; i < V8_MOVES; i++) {
@@ -100,7 +113,7 @@ static bool may_be_known(const char *name)
 
 static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 {
-	static const char prefix[] = "v8dbg_";
+	static const char prefix[] = CONSTANT;
 	struct reading *reading = ctx;
 	struct v8_symbols *symbols = reading->symbols;
 	const char *name = symbol->name;
@@ -116,18 +129,18 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 		reading->blob_size_at = symbol->address;
 	} else if (strcmp(name, SIZES) == 0) {
 		take_sizes(symbols, symbol);
-	} else if (strcmp(name, "_ZN2v88internal7Isolate12isolate_key_E") == 0) {
+	} else if (strcmp(name, KEY) == 0) {
 		symbols->isolate_key = symbol->address;
-	} else if (strcmp(name, "_ZN2v88internal18g_current_isolate_E") == 0) {
+	} else if (strcmp(name, TLS_ISOLATE) == 0) {
 		symbols->has_tls_isolate = symbol->is_thread_local;
 		symbols->tls_isolate = symbol->address;
 	} else if (strcmp(name, MAJOR) == 0) {
 		symbols->version.major = number_at(symbols, symbol->address);
-	} else if (strcmp(name, "_ZN2v88internal7Version6minor_E") == 0) {
+	} else if (strcmp(name, MINOR) == 0) {
 		symbols->version.minor = number_at(symbols, symbol->address);
-	} else if (strcmp(name, "_ZN2v88internal7Version6build_E") == 0) {
+	} else if (strcmp(name, BUILD) == 0) {
 		symbols->version.build = number_at(symbols, symbol->address);
-	} else if (strcmp(name, "_ZN2v88internal7Version6patch_E") == 0) {
+	} else if (strcmp(name, PATCH) == 0) {
 		symbols->version.patch = number_at(symbols, symbol->address);
 	} else {
 		take_move(symbols, symbol);
@@ -148,38 +161,156 @@ bool v8_symbols_present(struct span file)
 	return elf_init(&elf, file) && elf_export(&elf, MAJOR) != 0;
 }
 
-int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err)
-{
-	struct reading reading = { .symbols = symbols };
+/* By the linker's hash ------------------------------------------------------------------------ */
 
-	*symbols = (struct v8_symbols){ 0 };
-	if (!elf_init(&symbols->elf, file))
-		return error_set(err, -ENOENT, "it is no 64-bit ELF file");
-	elf_each_symbol(&symbols->elf, on_symbol, &reading);
-	if (reading.failed) {
-		v8_symbols_deinit(symbols);
-		return error_set(err, -ENOMEM, "no memory for the constants of V8");
+/* False: the file does not export it, or has no hash. */
+static bool look_up(const struct v8_symbols *symbols, const char *name, Elf64_Sym *symbol)
+{
+	return symbol_table_look_up(&symbols->exports, symbols->elf.file, name, symbol) == 0 &&
+	       symbol->st_shndx != SHN_UNDEF;
+}
+
+static bool look_up_number(const struct v8_symbols *symbols, const char *name, uint32_t *number)
+{
+	Elf64_Sym symbol;
+	bool found = look_up(symbols, name, &symbol);
+
+	*number = found ? number_at(symbols, symbol.st_value) : 0;
+	return found;
+}
+
+static bool look_up_constant(const struct v8_symbols *symbols, const char *name, int32_t *value)
+{
+	char symbol[NAME_MAX_BYTES];
+	uint32_t number;
+	int length = snprintf(symbol, sizeof(symbol), CONSTANT "%s", name);
+
+	if (length >= (int)sizeof(symbol) || !look_up_number(symbols, symbol, &number))
+		return false;
+	*value = (int32_t)number;
+	return true;
+}
+
+/* Of a move in one of the spellings that versions have. */
+static uint64_t look_up_move(const struct v8_symbols *symbols, unsigned int move)
+{
+	static const char *const names[V8_MOVES][2] = {
+		[V8_MOVE_ANY] = { MOVE_ANY "v", MOVE_ANY "NS0_16GarbageCollectorE" },
+		[V8_MOVE_OLD] = { MOVE_OLD, NULL },
+		[V8_MOVE_END] = { MOVE_END "NS0_16GarbageCollectorE", MOVE_END "v" },
+	};
+	Elf64_Sym symbol;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (names[move][i] && look_up(symbols, names[move][i], &symbol))
+			return symbol.st_value;
 	}
-	if (symbols->version.major == 0) {
-		v8_symbols_deinit(symbols);
-		return error_set(err, -ENOENT, "there is no version of V8 in it");
+	return 0;
+}
+
+static bool look_up_isolate(struct v8_symbols *symbols)
+{
+	Elf64_Sym symbol;
+
+	if (look_up(symbols, TLS_ISOLATE, &symbol)) {
+		symbols->has_tls_isolate = ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
+		symbols->tls_isolate = symbol.st_value;
+		return true;
 	}
-	symbols->tls_bytes = symbols->elf.tls_bytes;
-	if (symbols->constant_count)
-		qsort(symbols->constants, symbols->constant_count, sizeof(*symbols->constants),
-		      by_name);
-	if (symbols->blob_begin && reading.blob_size_at) {
-		uint32_t size = number_at(symbols, reading.blob_size_at);
+	if (!look_up(symbols, KEY, &symbol))
+		return false;
+	symbols->isolate_key = symbol.st_value;
+	return true;
+}
+
+/*
+ * Does the file export all that there is to know but for the code of builtins? Node.js did up to
+ * 24. To go through all names takes a third of what a run does before its first hit.
+ */
+static bool look_up_all(struct v8_symbols *symbols)
+{
+	struct v8_version *version = &symbols->version;
+	Elf64_Sym sizes;
+	int32_t bytes;
+
+	if (!symbol_table_find(&symbols->exports, symbols->elf.file, SHT_DYNSYM) ||
+	    !look_up_number(symbols, MAJOR, &version->major) || version->major == 0 ||
+	    !look_up_number(symbols, MINOR, &version->minor) ||
+	    !look_up_number(symbols, BUILD, &version->build) ||
+	    !look_up_number(symbols, PATCH, &version->patch) || !look_up_isolate(symbols) ||
+	    !look_up_constant(symbols, "TaggedSize", &bytes) || !look_up(symbols, SIZES, &sizes))
+		return false;
+	for (unsigned int i = 0; i < V8_MOVES; i++) {
+		symbols->moves[i] = look_up_move(symbols, i);
+		if (!symbols->moves[i])
+			return false;
+	}
+	take_sizes(symbols,
+		   &(struct elf_symbol){ .address = sizes.st_value, .size = sizes.st_size });
+	return true;
+}
+
+/* All names --------------------------------------------------------------------------------- */
+
+static void finish_blob(struct reading *reading)
+{
+	struct v8_symbols *symbols = reading->symbols;
+
+	if (symbols->blob_begin && reading->blob_size_at) {
+		uint32_t size = number_at(symbols, reading->blob_size_at);
 
 		symbols->blob_end = size <= BLOB_MAX_BYTES ? symbols->blob_begin + size : 0;
 	}
 	if (!symbols->blob_end)
 		symbols->blob_begin = 0;
+}
+
+/* Go through all of them. */
+static int read_all(struct v8_symbols *symbols, struct error *err)
+{
+	struct reading reading = { .symbols = symbols };
+
+	symbols->read = true;
+	elf_each_symbol(&symbols->elf, on_symbol, &reading);
+	if (reading.failed)
+		return error_set(err, -ENOMEM, "no memory for the constants of V8");
+	if (symbols->version.major == 0)
+		return error_set(err, -ENOENT, "there is no version of V8 in it");
+	if (symbols->constant_count)
+		qsort(symbols->constants, symbols->constant_count, sizeof(*symbols->constants),
+		      by_name);
+	finish_blob(&reading);
 	for (size_t i = 0; i < V8_MOVES; i++) {
 		if (!symbols->moves[i])
 			memset(symbols->moves, 0, sizeof(symbols->moves));
 	}
 	return 0;
+}
+
+int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err)
+{
+	struct elf elf;
+	int result = 0;
+
+	*symbols = (struct v8_symbols){ 0 };
+	if (!elf_init(&elf, file))
+		return error_set(err, -ENOENT, "it is no 64-bit ELF file");
+	symbols->elf = elf;
+	if (!look_up_all(symbols)) {
+		*symbols = (struct v8_symbols){ .elf = elf };
+		result = read_all(symbols, err);
+	}
+	symbols->tls_bytes = elf.tls_bytes;
+	if (result)
+		v8_symbols_deinit(symbols);
+	return result;
+}
+
+bool v8_symbols_find_blob(struct v8_symbols *symbols)
+{
+	if (!symbols->read)
+		(void)read_all(symbols, NULL);
+	return symbols->blob_end != 0;
 }
 
 void v8_symbols_deinit(struct v8_symbols *symbols)
@@ -192,6 +323,8 @@ bool v8_symbols_constant(const struct v8_symbols *symbols, const char *name, int
 {
 	const struct v8_constant key = { .name = name }, *found = NULL;
 
+	if (!symbols->read)
+		return look_up_constant(symbols, name, value);
 	if (symbols->constant_count)
 		found = bsearch(&key, symbols->constants, symbols->constant_count, sizeof(key),
 				by_name);

@@ -12,6 +12,7 @@
 
 #include "bpf/event.h"
 #include "image/elf.h"
+#include "image/symbol_table.h"
 #include "runtime/v8/layout.h"
 
 struct error;
@@ -25,11 +26,13 @@ struct v8_constant {
 struct v8_symbols {
 	struct elf elf;
 	struct v8_version version;
+	struct symbol_table exports; /* with a hash: that tells constants, until all names are */
+	bool read;
 	struct v8_constant *constants; /* by name */
 	size_t constant_count;
 	size_t constant_room;
 
-	uint64_t blob_begin; /* the code of builtins */
+	uint64_t blob_begin; /* the code of builtins, if all names are read */
 	uint64_t blob_end;
 	struct span bytecode_sizes;
 	uint64_t isolate_key; /* of pthread_getspecific(), an int; up to V8 10 */
@@ -45,6 +48,12 @@ bool v8_symbols_present(struct span file);
 /* Read those of @file, which must outlive them. -ENOENT if it has no V8, -ENOMEM; with @err set. */
 int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err);
 void v8_symbols_deinit(struct v8_symbols *symbols);
+
+/*
+ * Look for the code of builtins, whose names most files only have among all, which takes as long as
+ * v8_symbols_init() does where that is not enough otherwise. False: the file does not say.
+ */
+bool v8_symbols_find_blob(struct v8_symbols *symbols);
 
 /* Is there a constant v8dbg_@name, and which? */
 bool v8_symbols_constant(const struct v8_symbols *symbols, const char *name, int32_t *value);

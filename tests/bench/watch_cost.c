@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What capturing the values of a call costs beyond the same call without them, as the kernel's own
+ * clock of the programs has it (BPF_STATS_RUN_TIME): the two traps of a call take ten microseconds
+ * on some machines, more or less by more than what is looked for. A function is called in a loop,
+ * with place-probe's programs for --watch at its entry and its exit. What they run is as it is
+ * compiled, and also without src/capture/fuse.c. The rounds alternate; the best batch of each counts.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/fuse.h"
+#include "probe/uprobes.h"
+#include "target/maps.h"
+#include "target/process.h"
+
+enum {
+	CALLS = 50,
+	BATCHES = 40,
+	ROUNDS = 20,
+	RING_BYTES = 1 << 20,
+	OPS = 64,
+};
+
+void watched_victim(long first, const void *second);
+extern const char watched_victim_exit[];
+
+__asm__(".pushsection .text\n"
+	".globl watched_victim, watched_victim_exit\n"
+	"watched_victim: push %rbp\n"
+	"pop %rbp\n"
+	"watched_victim_exit: jmp 1f\n"
+	"1: ret\n"
+	".popsection\n");
+
+#define TAKE(cell, from)                                                               \
+	{                                                                              \
+		.code = WATCH_TAKE, .dst = (cell), .source = WATCH_ARGUMENT_0 + (from) \
+	}
+#define PUT(cell, bytes, number)                                                    \
+	{                                                                           \
+		.code = WATCH_PUT, .src = (cell), .size = (bytes), .slot = (number) \
+	}
+#define IF_ZERO(cell)                                                        \
+	{                                                                    \
+		.code = WATCH_IF_ZERO, .src = (cell), .otherwise = WATCH_END \
+	}
+#define LOAD(to, from, at, bytes)                                                                \
+	{                                                                                        \
+		.code = WATCH_LOAD, .dst = (to), .src = (from), .offset = (at), .size = (bytes), \
+		.slot = WATCH_NO_SLOT, .otherwise = WATCH_END                                    \
+	}
+
+static const struct watch_op ints[] = { TAKE(3, 0), PUT(3, 4, 0), TAKE(3, 1), PUT(3, 4, 1) };
+static const struct watch_op c_string[] = {
+	TAKE(3, 1),
+	PUT(3, 8, 0),
+	TAKE(0, 1),
+	IF_ZERO(0),
+	{ .code = WATCH_COPY_CSTRING, .src = 0, .offset = 12, .size = 64, .slot = 1 },
+};
+/* As a string of .NET: its length, and 32 characters of two bytes. */
+static const struct watch_op string[] = {
+	TAKE(3, 1),
+	PUT(3, 8, 0),
+	TAKE(0, 1),
+	IF_ZERO(0),
+	LOAD(3, 0, 8, 4),
+	{ .code = WATCH_COPY_TIMES,
+	  .dst = 3,
+	  .src = 0,
+	  .offset = 12,
+	  .immediate = 1,
+	  .size = 64,
+	  .slot = 1 },
+};
+static const struct watch_op object[] = {
+	TAKE(3, 1),
+	PUT(3, 8, 0),
+	TAKE(0, 1),
+	IF_ZERO(0),
+	{ .code = WATCH_COPY_FIXED, .src = 0, .size = 24, .slot = 1 },
+};
+
+static const struct {
+	const char *name;
+	const struct watch_op *ops;
+	size_t count;
+	bool fused;
+} variants[] = {
+	{ "--watch --no-values", NULL, 0, false },
+	{ "two ints, op by op", ints, sizeof(ints) / sizeof(ints[0]), false },
+	{ "two ints", ints, sizeof(ints) / sizeof(ints[0]), true },
+	{ "char * of 32", c_string, sizeof(c_string) / sizeof(c_string[0]), true },
+	{ "string of 32, op by op", string, sizeof(string) / sizeof(string[0]), false },
+	{ "string of 32", string, sizeof(string) / sizeof(string[0]), true },
+	{ "an object of 24 bytes", object, sizeof(object) / sizeof(object[0]), true },
+};
+
+enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "watch_cost: %s (root?)\n", what);
+	exit(1);
+}
+
+static struct place_probe_bpf *load(enum uprobe_means means)
+{
+	struct place_probe_bpf *bpf = place_probe_bpf__open();
+	struct bpf_program *program;
+
+	if (!bpf)
+		fail("the programs cannot be opened");
+	bpf->rodata->target_tgid = (uint32_t)getpid();
+	bpf->rodata->watch_values = true;
+	bpf->rodata->wakeup_bytes = RING_BYTES;
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		bpf_program__set_autoload(program, program == bpf->progs.time_hit);
+	}
+	if (means == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(
+			bpf->progs.time_hit, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
+	bpf_map__set_max_entries(bpf->maps.timed_threads, LATENCY_THREADS);
+	bpf_map__set_max_entries(bpf->maps.watch_ops, OPS);
+	bpf_map__set_max_entries(bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE);
+	if (place_probe_bpf__load(bpf))
+		fail("the programs do not load");
+	return bpf;
+}
+
+static void use(const struct place_probe_bpf *bpf, size_t variant)
+{
+	const struct timed_site timed = { .ready = 1 };
+	const struct watch_program program = {
+		.first = 1,
+		.entry_count = (uint8_t)variants[variant].count,
+	};
+	struct watch_op ops[OPS] = { { 0 } };
+	const uint32_t site = 0;
+
+	for (size_t i = 0; i < variants[variant].count; i++)
+		ops[i] = variants[variant].ops[i];
+	if (variants[variant].fused)
+		fuse_ops(ops, variants[variant].count);
+	for (uint32_t i = 1; i <= variants[variant].count; i++) {
+		if (bpf_map__update_elem(bpf->maps.watch_ops, &i, sizeof(i), &ops[i - 1],
+					 sizeof(ops[0]), BPF_ANY))
+			fail("a program cannot be set");
+	}
+	if (bpf_map__update_elem(bpf->maps.watch_programs, &site, sizeof(site), &program,
+				 sizeof(program), BPF_ANY) ||
+	    bpf_map__update_elem(bpf->maps.timed_sites, &site, sizeof(site), &timed, sizeof(timed),
+				 BPF_ANY))
+		fail("a site cannot be set");
+}
+
+static int discard(void *ctx, void *data, size_t size)
+{
+	(void)data;
+	(void)size;
+	++*(size_t *)ctx;
+	return 0;
+}
+
+static struct uprobe_site site_at(const struct maps *maps, int fd, const void *code,
+				  uint64_t cookie)
+{
+	uint64_t address = (uint64_t)(uintptr_t)code;
+	const struct mapping *mapping = maps_find(maps, (struct address){ address });
+
+	return (struct uprobe_site){
+		.file_fd = fd,
+		.offset = { mapping ? mapping->offset.value + address - mapping->start.value : 0 },
+		.cookie = cookie,
+	};
+}
+
+static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means)
+{
+	struct error err = { .text = "" };
+	struct uprobes *uprobes = NULL;
+	struct uprobe_site sites[2];
+	struct process self;
+	struct maps maps;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (process_init(&self, getpid(), &err) || maps_read(&maps, &self, &err))
+		fail("we cannot be looked at");
+	sites[0] = site_at(&maps, fd, (const void *)watched_victim, 0);
+	sites[1] = site_at(&maps, fd, watched_victim_exit, LATENCY_EXIT);
+	maps_deinit(&maps);
+	if (uprobes_create(&uprobes, means, bpf_program__fd(bpf->progs.time_hit), &self, &err) ||
+	    uprobes_attach(uprobes, sites, 2, &err))
+		fail(err.text);
+}
+
+/* What the programs have taken until now. */
+static uint64_t run_time_ns(int fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		fail("the kernel says nothing of the programs");
+	return info.run_time_ns;
+}
+
+static double best_batch_ns(struct ring_buffer *ring, int fd)
+{
+	static const struct {
+		uint64_t type;
+		uint32_t length;
+		char chars[65];
+	} text = { 1, 32, "thirty-two characters, not more." };
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t start = run_time_ns(fd), took_ns;
+
+		for (int i = 0; i < CALLS; i++)
+			watched_victim(i, &text);
+		took_ns = run_time_ns(fd) - start;
+		if (took_ns < best_ns)
+			best_ns = took_ns;
+		ring_buffer__consume(ring);
+	}
+	return (double)best_ns / CALLS;
+}
+
+int main(void)
+{
+	enum uprobe_means means = uprobe_multi_works() ? UPROBE_MULTI : UPROBE_PERF;
+	struct place_probe_bpf *bpf = load(means);
+	size_t events = 0;
+	struct ring_buffer *ring =
+		ring_buffer__new(bpf_map__fd(bpf->maps.events), discard, &events, NULL);
+	double best[VARIANTS] = { 0 };
+
+	if (!ring || bpf_enable_stats(BPF_STATS_RUN_TIME) < 0)
+		fail("there is no ring, or no clock of programs");
+	attach(bpf, means);
+	bpf->bss->active = 1;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t v = 0; v < VARIANTS; v++) {
+			double ns;
+
+			use(bpf, v);
+			ns = best_batch_ns(ring, bpf_program__fd(bpf->progs.time_hit));
+			best[v] = round == 0 || ns < best[v] ? ns : best[v];
+		}
+	}
+	if (events != (size_t)ROUNDS * VARIANTS * BATCHES * CALLS)
+		fail("some calls were not reported");
+	printf("time in the programs of a call, best of %d batches of %d calls\n", ROUNDS * BATCHES,
+	       CALLS);
+	for (size_t v = 0; v < VARIANTS; v++)
+		printf("  %-24s %8.1f ns  %6.1f more than without values\n", variants[v].name,
+		       best[v], best[v] - best[0]);
+	return 0;
+}
