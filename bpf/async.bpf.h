@@ -18,9 +18,9 @@
  * one puts both together.
  *
  * When a step has returned, the object says whether it was the last. If the collector came in
- * between, it may be elsewhere: who called the step has its address in a register or on the stack,
- * which the collector keeps right where it is still needed. That it is, is proved where it was seen
- * to change once: what holds for a place in code holds every time (async_moved()).
+ * between, it may be elsewhere: callers of the step have its address in registers or on the stack,
+ * which the collector keeps right where it is still needed. That it is, is proved where one was
+ * seen to change while the step ran (async_moved()).
  */
 #ifndef BPF_ASYNC_BPF_H
 #define BPF_ASYNC_BPF_H
@@ -81,10 +81,17 @@ static __always_inline bool async_has_moved(const struct watch_slot *slot)
 	return !async_counts || slot->async.epoch != *(volatile __u32 *)&async_epoch;
 }
 
+/* Nobody writes over what another epoch has left, while others do the same. */
+static __always_inline __u64 async_key(__u64 box, __u32 epoch)
+{
+	return box ^ (__u64)epoch << ASYNC_ADDRESS_BITS;
+}
+
 /* What is kept of the object @box, if it is of this epoch and the same type; or NULL. */
 static __always_inline struct async_box *async_find(__u64 box, __u32 epoch, __u64 table)
 {
-	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &box);
+	__u64 key = async_key(box, epoch);
+	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &key);
 
 	return found && found->epoch == epoch && found->table == table ? found : NULL;
 }
@@ -182,26 +189,41 @@ __noinline int async_resume(__u64 number)
 
 	if (!slot || !async_counts)
 		return 0;
-	key = slot->async.box;
-	table = async_table_of(key);
+	key = async_key(slot->async.box, slot->async.epoch);
+	table = async_table_of(slot->async.box);
 	slot->async.fresh.table = table;
 	slot->async.fresh.epoch = slot->async.epoch;
 	slot->async.fresh.news = 0;
-	for (int i = 0; i < 2; i++) {
+	slot->async.fresh.steps = 0;
+	for (int i = 0; i < 3; i++) {
 		found = bpf_map_lookup_elem(&async_boxes, &key);
 		if (found && found->epoch == slot->async.epoch) {
-			if (found->table == table &&
-			    *(volatile __u32 *)&found->news & ASYNC_BEGUN) {
+			if (found->table != table)
+				return 0;
+			slot->async.turn = __sync_fetch_and_add(&found->steps, 1) + 1;
+			if (*(volatile __u32 *)&found->news & ASYNC_BEGUN) {
 				slot->async.started_ns = found->started_ns;
 				slot->async.id = found->id;
 			}
 			return 0;
 		}
-		/* What is there is of another epoch. */
-		if (!bpf_map_update_elem(&async_boxes, &key, &slot->async.fresh,
-					 found ? BPF_ANY : BPF_NOEXIST))
-			return 0;
+		/* Where there is something, it is of long ago. */
+		bpf_map_update_elem(&async_boxes, &key, &slot->async.fresh,
+				    found ? BPF_ANY : BPF_NOEXIST);
 	}
+	return 0;
+}
+
+/* A call of @site begins of which nothing is kept. */
+__noinline int async_missed(__u32 site)
+{
+	const struct async_site *about = bpf_map_lookup_elem(&async_sites, &site);
+	struct async_totals *totals = about && about->kind == ASYNC_STEP ?
+					      async_totals_of(about->method) :
+					      NULL;
+
+	if (totals)
+		__sync_fetch_and_add(&totals->unknown, 1);
 	return 0;
 }
 
@@ -215,6 +237,7 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 
 	if (!slot)
 		return 0;
+	slot->async.turn = 0;
 	site = slot->site;
 	about = bpf_map_lookup_elem(&async_sites, &site);
 	if (!about || about->kind == ASYNC_NONE)
@@ -227,7 +250,6 @@ static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 	slot->async.this = argument_of(ctx, 1);
 	slot->async.box = async_word(slot->async.this + about->task_at);
 	if (slot->async.box) {
-		slot->async.return_address = async_word(slot->stack_pointer);
 		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(number);
 		return async_resume(number);
 	}

@@ -44,6 +44,9 @@ enum {
 	ASYNC_TASK_CANCELED = 0x400000,
 };
 
+/* By what a call is kept: the address of its object, and what an address has no bits for. */
+enum { ASYNC_ADDRESS_BITS = 48 };
+
 enum async_outcome {
 	ASYNC_COMPLETED,
 	ASYNC_FAULTED,
@@ -68,7 +71,7 @@ struct async_totals {
 	__u64 sum_ns;  /* the clock at all ends, less that at all beginnings */
 };
 
-/* What there is of a call that waits, by the address of its object. */
+/* What there is of a call that waits, by async_key(). */
 struct async_box {
 	__u64 table; /* its MethodTable */
 	__u64 id;    /* with ASYNC_BEGUN, as is the next one */
@@ -77,7 +80,7 @@ struct async_box {
 	__u32 epoch;
 	__u32 news; /* enum async_news */
 	__u32 outcome;
-	__u32 reserved;
+	__u32 steps; /* that have begun, of this epoch */
 };
 
 /* Of a step under way, in its struct watch_slot. */
@@ -86,12 +89,13 @@ struct async_step {
 	__u64 box; /* 0: it is the first step, and there is none yet */
 	__u64 id;  /* 0: it is not known of which call it is */
 	__u64 started_ns;
-	__u64 return_address;
 	__u32 epoch;
 	__u32 parent;  /* slot of the call that began it, which is under way as well; 0: none */
 	__u32 holders; /* registers and words of the caller's that have .box: see async.bpf.h */
 	__u16 kind;    /* enum async_kind */
 	__u16 method;
+	__u32 turn; /* among the steps of its epoch, from 1 on; 0: not known */
+	__u32 reserved;
 	__u64 kept[ASYNC_KEPT];
 	struct async_box fresh; /* one that is to be kept */
 };

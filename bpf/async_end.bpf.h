@@ -3,47 +3,32 @@
 #ifndef BPF_ASYNC_END_BPF_H
 #define BPF_ASYNC_END_BPF_H
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to ASYNC_METHODS */
-	__type(key, __u64);
-	__type(value, __u32);
-} async_holders SEC(".maps");
-
-/* At places of the caller's that are @proved to be kept right, where is the object by now? */
-static __noinline __u64 async_moved_by(struct watch_slot *slot, __u32 proved)
+/*
+ * Where the object is, after a collection; 0: not known. What the caller has kept all the time only
+ * the collector can have changed, and it did so because that place is in use. One that is as before
+ * says nothing: the object may have stayed where it was, or be elsewhere while nobody asks for that
+ * place any more; then another one of its kind can have come to its address.
+ */
+static __noinline __u64 async_moved(struct watch_slot *slot, __u64 number)
 {
-	__u32 holders = slot->async.holders & proved;
+	__u32 changed = slot->async.holders & ~async_held(number);
 
 	for (int i = 0; i < KEPT_REGISTERS + ASYNC_WORDS; i++) {
-		if (holders & 1U << i)
-			return slot->async.kept[i];
+		__u64 box = slot->async.kept[i];
+
+		if (changed & 1U << i)
+			return box && async_table_of(box) == slot->async.fresh.table ? box : 0;
 	}
 	return 0;
 }
 
-/* Where the object is, after a collection; 0: not known. */
-static __noinline __u64 async_moved(struct watch_slot *slot, __u64 number)
-{
-	__u64 key = slot->async.return_address, box;
-	__u32 changed, *proved;
-
-	/* Only the collector can have changed them. */
-	changed = slot->async.holders & ~async_held(number);
-	proved = bpf_map_lookup_elem(&async_holders, &key);
-	if (changed && !proved)
-		bpf_map_update_elem(&async_holders, &key, &changed, BPF_NOEXIST);
-	else if (changed)
-		__sync_fetch_and_or(proved, changed);
-	box = async_moved_by(slot, proved ? *proved | changed : changed);
-	return box && async_table_of(box) == slot->async.fresh.table ? box : 0;
-}
-
-/* What the collector has left where an object was refers to where that is by now. */
+/* Of a call that is over, the runtime may have cleared it. */
 static __always_inline bool async_is_itself(__u64 box, __u64 machine,
 					    const struct async_site *about)
 {
-	return async_word(machine + about->task_at) == box;
+	__u64 task = async_word(machine + about->task_at);
+
+	return !task || task == box;
 }
 
 /* Where the state machine is now; 0: not known. Its object may be another one by now, too. */
@@ -130,6 +115,8 @@ __noinline int async_keep(__u64 number, __u64 key)
 	if (!slot || !key || !async_counts)
 		return 0;
 	slot->async.fresh.table = async_table_of(key);
+	slot->async.fresh.steps = 0;
+	key = async_key(key, epoch);
 	slot->async.fresh.id = slot->async.id;
 	slot->async.fresh.started_ns = slot->async.started_ns;
 	slot->async.fresh.epoch = epoch;
@@ -160,8 +147,9 @@ __noinline int async_keep(__u64 number, __u64 key)
 }
 
 /* What was kept of it by its address has done. */
-__noinline int async_forget(__u64 key, __u64 id)
+__noinline int async_forget(__u64 box, __u32 epoch, __u64 id)
 {
+	__u64 key = async_key(box, epoch);
 	struct async_box *found = bpf_map_lookup_elem(&async_boxes, &key);
 
 	if (found && found->id == id)
@@ -179,8 +167,8 @@ __noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_ns)
 
 	if (!slot || async_has_moved(slot))
 		return 0;
-	key = slot->async.box;
-	found = async_find(key, slot->async.epoch, slot->async.fresh.table);
+	key = async_key(slot->async.box, slot->async.epoch);
+	found = async_find(slot->async.box, slot->async.epoch, slot->async.fresh.table);
 	if (!found)
 		return 0;
 	found->ended_ns = now_ns;
@@ -206,9 +194,43 @@ __noinline int async_end(__u64 number, __u32 outcome)
 		return async_end_unknown(number, outcome, now_ns);
 	async_count_paired(slot->async.method, !slot->async.box);
 	if (slot->async.box)
-		async_forget(slot->async.box, slot->async.id);
+		async_forget(slot->async.box, slot->async.epoch, slot->async.id);
 	return async_tell(slot->async.parent ? slot->async.parent : number, slot->async.id,
 			  now_ns - slot->async.started_ns, outcome);
+}
+
+enum async_next {
+	ASYNC_NO_NEXT,
+	ASYNC_HAS_NEXT,
+	ASYNC_NEXT_UNKNOWN,
+};
+
+/*
+ * Has another step of the same object begun meanwhile? Asked when its state has been read: what
+ * such a step makes of that it does after it was counted. The object was @had when this one began,
+ * and is @box by now; 0: not known.
+ */
+static __noinline enum async_next async_next(struct watch_slot *slot, __u64 had, __u64 box)
+{
+	__u32 epoch = *(volatile __u32 *)&async_epoch, since = epoch - slot->async.epoch;
+	struct async_box *found;
+
+	found = box && (since || !had) ? async_find(box, epoch, async_table_of(box)) : NULL;
+	if (found && found->steps)
+		return ASYNC_HAS_NEXT;
+	if (!had)
+		return ASYNC_NO_NEXT;
+	if (!slot->async.turn || since > 1)
+		return ASYNC_NEXT_UNKNOWN;
+	found = async_find(had, slot->async.epoch, slot->async.fresh.table);
+	/* Only one that ends the call takes it away so early. */
+	return !found || found->steps != slot->async.turn ? ASYNC_HAS_NEXT : ASYNC_NO_NEXT;
+}
+
+/* Is the call over whose state machine is that? The runtime may have cleared it. */
+static __always_inline bool async_is_over(__u32 state, __u64 had, __u64 task)
+{
+	return (__s32)state == ASYNC_STATE_OVER || (had && !task);
 }
 
 /* @kept: what the caller has kept has been read. A function that is looked at once. */
@@ -216,8 +238,10 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	const struct async_site *about;
-	__u64 machine, task, had;
+	enum async_next next = ASYNC_NO_NEXT;
+	__u64 machine, task = 0, had;
 	__u32 site, state = 0;
+	bool over;
 
 	if (!slot || slot->async.kind != ASYNC_STEP)
 		return 0;
@@ -227,12 +251,23 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 		return 0;
 	had = slot->async.box;
 	machine = async_machine(slot, about, number, kept);
-	if (!machine ||
-	    bpf_probe_read_user(&state, sizeof(state), (void *)(machine + about->state_at)) ||
-	    (__s32)state == ASYNC_STATE_RUNS)
+	if (machine && (bpf_probe_read_user(&state, sizeof(state),
+					    (void *)(machine + about->state_at)) ||
+			bpf_probe_read_user(&task, sizeof(task),
+					    (void *)(machine + about->task_at))))
+		machine = 0;
+	/* Of the first one this is its own copy, unless that is an object. */
+	if (had || about->by_object)
+		next = async_next(slot, had, !machine ? 0 : had ? slot->async.box : task);
+	if (next == ASYNC_HAS_NEXT && !machine)
+		return 0;
+	if (!machine || next == ASYNC_NEXT_UNKNOWN ||
+	    ((__s32)state == ASYNC_STATE_RUNS && next == ASYNC_NO_NEXT))
 		return async_count_unknown(slot->async.method);
-	task = async_word(machine + about->task_at);
-	if ((__s32)state == ASYNC_STATE_OVER)
+	over = next == ASYNC_NO_NEXT && async_is_over(state, had, task);
+	if (had)
+		task = slot->async.box;
+	if (over)
 		return async_end(number, jumps ? ASYNC_COMPLETED : async_outcome(task, about));
 	/* What goes on as another object is kept anew. */
 	return !had || (slot->async.id && had != slot->async.box) ? async_keep(number, task) : 0;

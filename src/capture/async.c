@@ -29,7 +29,6 @@ int capture_size_async(const struct capture *capture)
 		{ bpf->maps.async_sites, async ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
 		{ bpf->maps.async_totals, async ? ASYNC_METHODS : 1 },
 		{ bpf->maps.async_boxes, async ? ASYNC_BOXES : 1 },
-		{ bpf->maps.async_holders, async ? ASYNC_METHODS : 1 },
 	};
 
 	bpf->rodata->watch_async = async;

@@ -346,7 +346,8 @@ bool session_async_take(struct session *session, const struct hit_event *event,
 	return true;
 }
 
-static void write_total(struct session *session, uint32_t number)
+/* False: not all is known. */
+static bool write_total(struct session *session, uint32_t number)
 {
 	const struct async_totals counted = capture_async_totals(session->capture, number);
 	struct output_async_total total = {
@@ -369,14 +370,16 @@ static void write_total(struct session *session, uint32_t number)
 	if (total.open_known && total.open == 0 && ended)
 		total.mean_ns = counted.sum_ns / ended;
 	output_async_total(&session->output, &total);
+	return total.open_known;
 }
 
-void session_async_report(struct session *session)
+bool session_async_report(struct session *session)
 {
 	struct session_async *async = session->async;
+	bool known = true;
 
 	if (!async)
-		return;
+		return true;
 	for (; async->call_count && async->oldest < UINT64_MAX; async->oldest++) {
 		struct async_call *call = tree_find(&async->calls, async->oldest);
 
@@ -386,9 +389,14 @@ void session_async_report(struct session *session)
 			drop(async, call);
 	}
 	for (size_t i = 0; i < async->method_count; i++)
-		write_total(session, (uint32_t)i);
+		known &= write_total(session, (uint32_t)i);
 	if (async->no_room)
 		log_print(
 			"not all asynchronous methods are followed as a whole: there are more than %d",
 			ASYNC_METHODS);
+	if (!known)
+		log_print(
+			"of some asynchronous calls it is not known whether they are over: a collection came "
+			"while a step ran, or there was no room (docs/limits.md tells more)");
+	return known && !async->no_room;
 }

@@ -25,7 +25,10 @@ void session_async_add(struct session *session);
 bool session_async_take(struct session *session, const struct hit_event *event,
 			const struct output_call *call);
 
-/* At the end: what was counted, by method, and calls whose beginning was lost. */
-void session_async_report(struct session *session);
+/*
+ * At the end: what was counted, by method, and calls whose beginning was lost. False: of some it is
+ * not known whether they are over.
+ */
+bool session_async_report(struct session *session);
 
 #endif

@@ -150,6 +150,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
+	bool known;
 
 	for (size_t i = 0; i < session->plan.count; i++) {
 		calls += session->counts.counters[i].hits;
@@ -189,7 +190,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
 	session_write_traced(session);
-	session_async_report(session);
+	known = session_async_report(session);
 	output_summary(&session->output, &(struct output_summary){
 						 .shed = shed,
 						 .filtered = filtered,
@@ -199,11 +200,12 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 						 .lower_bound = judgement->codes,
 						 .stacks = stacks,
 					 });
-	if (!session->options->strict || (count == 0 && !judgement->codes[0]))
+	if (!session->options->strict || (count == 0 && known && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(err, 0,
 		  count ? "hits were lost (--strict): --buffer=64M has room for more" :
-			  "counts are lower bounds (--strict): the lines above say why");
+		  known ? "counts are lower bounds (--strict): the lines above say why" :
+			  "counts of asynchronous calls are not exact (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
 }
 
