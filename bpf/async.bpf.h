@@ -218,9 +218,8 @@ __noinline int async_resume(__u64 number)
 __noinline int async_missed(__u32 site)
 {
 	const struct async_site *about = bpf_map_lookup_elem(&async_sites, &site);
-	struct async_totals *totals = about && about->kind == ASYNC_STEP ?
-					      async_totals_of(about->method) :
-					      NULL;
+	struct async_totals *totals =
+		about && about->kind == ASYNC_STEP ? async_totals_of(about->method) : NULL;
 
 	if (totals)
 		__sync_fetch_and_add(&totals->unknown, 1);

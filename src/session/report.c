@@ -202,10 +202,11 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 					 });
 	if (!session->options->strict || (count == 0 && known && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
-	error_set(err, 0,
-		  count ? "hits were lost (--strict): --buffer=64M has room for more" :
-		  known ? "counts are lower bounds (--strict): the lines above say why" :
-			  "counts of asynchronous calls are not exact (--strict): the lines above say why");
+	error_set(
+		err, 0,
+		count ? "hits were lost (--strict): --buffer=64M has room for more" :
+		known ? "counts are lower bounds (--strict): the lines above say why" :
+			"counts of asynchronous calls are not exact (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
 }
 
