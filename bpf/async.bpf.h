@@ -218,25 +218,27 @@ __noinline int async_resume(__u64 number)
 __noinline int async_missed(__u32 site)
 {
 	const struct async_site *about = bpf_map_lookup_elem(&async_sites, &site);
-	struct async_totals *totals =
-		about && about->kind == ASYNC_STEP ? async_totals_of(about->method) : NULL;
+	struct async_totals *totals = about && about->kind == ASYNC_STEP ?
+					      async_totals_of(about->method) :
+					      NULL;
 
 	if (totals)
 		__sync_fetch_and_add(&totals->unknown, 1);
 	return 0;
 }
 
-/* A call of @site begins that is kept in slot @number, or in none; @thread has not got it yet. */
-static __noinline int async_enter(__u32 number, __u32 site, struct timed_thread *thread,
+/* A call begins that is kept in slot @number; @thread has not got it yet. */
+static __noinline int async_enter(__u32 number, struct timed_thread *thread,
 				  const bpf_user_pt_regs_t *ctx)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	const struct async_site *about;
-	__u32 state = 0;
+	__u32 site, state = 0;
 
 	if (!slot)
-		return async_missed(site);
+		return 0;
 	slot->async.turn = 0;
+	site = slot->site;
 	about = bpf_map_lookup_elem(&async_sites, &site);
 	if (!about || about->kind == ASYNC_NONE)
 		return 0;

@@ -227,15 +227,6 @@ static __noinline enum async_next async_next(struct watch_slot *slot, __u64 had,
 	return !found || found->steps != slot->async.turn ? ASYNC_HAS_NEXT : ASYNC_NO_NEXT;
 }
 
-/* What the state machine says of its call; false: there is none, or it cannot be read. */
-static __always_inline bool async_read(__u64 machine, const struct async_site *about, __u32 *state,
-				       __u64 *task)
-{
-	return machine &&
-	       !bpf_probe_read_user(state, sizeof(*state), (void *)(machine + about->state_at)) &&
-	       !bpf_probe_read_user(task, sizeof(*task), (void *)(machine + about->task_at));
-}
-
 /* Is the call over whose state machine is that? The runtime may have cleared it. */
 static __always_inline bool async_is_over(__u32 state, __u64 had, __u64 task)
 {
@@ -248,9 +239,9 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 	struct watch_slot *slot = watch_slot_of(number);
 	const struct async_site *about;
 	enum async_next next = ASYNC_NO_NEXT;
-	__u64 task = 0, had;
+	__u64 machine, task = 0, had;
 	__u32 site, state = 0;
-	bool known, over;
+	bool over;
 
 	if (!slot || slot->async.kind != ASYNC_STEP)
 		return 0;
@@ -259,13 +250,18 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 	if (!about)
 		return 0;
 	had = slot->async.box;
-	known = async_read(async_machine(slot, about, number, kept), about, &state, &task);
+	machine = async_machine(slot, about, number, kept);
+	if (machine && (bpf_probe_read_user(&state, sizeof(state),
+					    (void *)(machine + about->state_at)) ||
+			bpf_probe_read_user(&task, sizeof(task),
+					    (void *)(machine + about->task_at))))
+		machine = 0;
 	/* Of the first one this is its own copy, unless that is an object. */
 	if (had || about->by_object)
-		next = async_next(slot, had, !known ? 0 : had ? slot->async.box : task);
-	if (next == ASYNC_HAS_NEXT && !known)
+		next = async_next(slot, had, !machine ? 0 : had ? slot->async.box : task);
+	if (next == ASYNC_HAS_NEXT && !machine)
 		return 0;
-	if (!known || next == ASYNC_NEXT_UNKNOWN ||
+	if (!machine || next == ASYNC_NEXT_UNKNOWN ||
 	    ((__s32)state == ASYNC_STATE_RUNS && next == ASYNC_NO_NEXT))
 		return async_count_unknown(slot->async.method);
 	over = next == ASYNC_NO_NEXT && async_is_over(state, had, task);
