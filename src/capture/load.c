@@ -269,16 +269,16 @@ static int map_tables(struct capture *capture, struct error *err)
  * In a thread of its own ------------------------------------------------------------------------
  */
 
-/* Of a program that has nothing yet anything may come. */
+/* Of a program that has nothing yet anything may come. @layouts is NULL: nothing is unwound. */
 static void expect(struct capture *capture, size_t rows, const struct unwind_layouts *layouts)
 {
 	const struct options *options = capture->options;
 
 	capture->site_room = capture->plan->count;
-	capture->row_capacity = rows ? rows + SPARE_ROWS : STARTING_ROWS;
+	capture->row_capacity = !layouts ? NO_ROWS : rows ? rows + SPARE_ROWS : STARTING_ROWS;
 	capture->needs_isolates = options->stack != STACK_MODE_NONE &&
 				  options_report_hits(options) &&
-				  (options->command || layouts->v8.present);
+				  (options->command || (layouts && layouts->v8.present));
 }
 
 static void *load_beside(void *arg)
@@ -297,11 +297,7 @@ bool capture_loads_before_plan(const struct options *options)
 
 void capture_begin_load(struct capture *capture, const struct unwind_expected *expected)
 {
-	const struct unwind_layouts none = { 0 };
-
-	expect(capture, expected ? expected->rows : 0, expected ? &expected->layouts : &none);
-	if (!expected)
-		capture->row_capacity = NO_ROWS;
+	expect(capture, expected ? expected->rows : 0, expected ? &expected->layouts : NULL);
 	if (capture->site_room < EXPECTED_SITES)
 		capture->site_room = EXPECTED_SITES;
 	capture->loading = pthread_create(&capture->loader, NULL, load_beside, capture) == 0;
@@ -324,7 +320,6 @@ static bool has_room(const struct capture *capture, bool unwinds, size_t rows)
 static int load_or_await(struct capture *capture, const struct unwind_tables *unwind,
 			 struct error *err)
 {
-	const struct unwind_layouts none = { 0 };
 	size_t rows = 0;
 	bool began = capture->loading;
 
@@ -339,9 +334,7 @@ static int load_or_await(struct capture *capture, const struct unwind_tables *un
 		return 0;
 	place_probe_bpf__destroy(capture->bpf);
 	capture->bpf = NULL;
-	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : &none);
-	if (!unwind)
-		capture->row_capacity = NO_ROWS;
+	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : NULL);
 	return load_programs(capture, err);
 }
 
