@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "target/maps.h"
 #include "target/process.h"
+#include "tests/bench/own_site.h"
 
 enum {
 	CALLS = 50, /* of a batch: short, so that some are not disturbed at all */
@@ -115,19 +116,6 @@ static int load_ours(enum uprobe_means means, enum variant variant)
 	return bpf_program__fd(bpf->progs.time_hit);
 }
 
-static struct uprobe_site site_at(const struct maps *maps, int fd, void (*code)(void),
-				  uint64_t cookie)
-{
-	uint64_t address = (uint64_t)(uintptr_t)code;
-	const struct mapping *mapping = maps_find(maps, (struct address){ address });
-
-	return (struct uprobe_site){
-		.file_fd = fd,
-		.offset = { mapping ? mapping->offset.value + address - mapping->start.value : 0 },
-		.cookie = cookie,
-	};
-}
-
 static double best_batch_ns(const struct victim *victim)
 {
 	uint64_t best_ns = UINT64_MAX;
@@ -156,8 +144,8 @@ static double round_ns(const struct victim *victim, struct process *self, enum u
 
 	if (maps_read(&maps, self, &err))
 		fail("our mappings cannot be read", &err);
-	sites[0] = site_at(&maps, fd, victim->function, 0);
-	sites[1] = site_at(&maps, fd, victim->exit, LATENCY_EXIT);
+	sites[0] = own_site(&maps, fd, (uintptr_t)victim->function, 0);
+	sites[1] = own_site(&maps, fd, (uintptr_t)victim->exit, LATENCY_EXIT);
 	maps_deinit(&maps);
 	if (program_fd >= 0 && (uprobes_create(&uprobes, means, program_fd, self, &err) ||
 				uprobes_attach(uprobes, sites, 2, &err)))

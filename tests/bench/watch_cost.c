@@ -22,6 +22,7 @@
 #include "probe/uprobes.h"
 #include "target/maps.h"
 #include "target/process.h"
+#include "tests/bench/own_site.h"
 
 enum {
 	CALLS = 50,
@@ -174,19 +175,6 @@ static int discard(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static struct uprobe_site site_at(const struct maps *maps, int fd, const void *code,
-				  uint64_t cookie)
-{
-	uint64_t address = (uint64_t)(uintptr_t)code;
-	const struct mapping *mapping = maps_find(maps, (struct address){ address });
-
-	return (struct uprobe_site){
-		.file_fd = fd,
-		.offset = { mapping ? mapping->offset.value + address - mapping->start.value : 0 },
-		.cookie = cookie,
-	};
-}
-
 static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means)
 {
 	struct error err = { .text = "" };
@@ -198,8 +186,8 @@ static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means)
 
 	if (process_init(&self, getpid(), &err) || maps_read(&maps, &self, &err))
 		fail("we cannot be looked at");
-	sites[0] = site_at(&maps, fd, (const void *)watched_victim, 0);
-	sites[1] = site_at(&maps, fd, watched_victim_exit, LATENCY_EXIT);
+	sites[0] = own_site(&maps, fd, (uintptr_t)watched_victim, 0);
+	sites[1] = own_site(&maps, fd, (uintptr_t)watched_victim_exit, LATENCY_EXIT);
 	maps_deinit(&maps);
 	if (uprobes_create(&uprobes, means, bpf_program__fd(bpf->progs.time_hit), &self, &err) ||
 	    uprobes_attach(uprobes, sites, 2, &err))
