@@ -2,7 +2,7 @@
 """Machines whose debug registers are dead: the hypervisor lets a guest set them and delivers no exception.
 
 place-probe has to say so, in each run that would need one. A test that fails where it has said so, on a machine
-where it is so, is skipped with that reason: what it tests cannot be had there. The witness is the kernel's own count
+where it is so, is skipped with that reason if expected-skips has it: what it tests cannot be had there. The witness is the kernel's own count
 of a breakpoint's hits, not place-probe; where the two disagree the test fails. Once it has been said nobody waits long.
 """
 
@@ -69,7 +69,9 @@ def is_hopeless():
 class DeadBreakpoints:
     """The pytest plugin."""
 
-    def __init__(self):
+    def __init__(self, is_expected):
+        """Of a test and a reason: whether it may be skipped for that. What may not fails as it failed."""
+        self.is_expected = is_expected
         machine.Patience.is_hopeless = staticmethod(is_hopeless)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -90,7 +92,8 @@ class DeadBreakpoints:
             return
         if fire():
             raise AssertionError(f"it said '{WHY}', and they do: {probe.said_dead[0]}")
-        elif outcome.excinfo and not issubclass(outcome.excinfo[0], (pytest.skip.Exception, KeyboardInterrupt)):
+        elif (outcome.excinfo and not issubclass(outcome.excinfo[0], (pytest.skip.Exception, KeyboardInterrupt))
+              and self.is_expected(item.nodeid, WHY)):
             raise pytest.skip.Exception(WHY)
 
 
