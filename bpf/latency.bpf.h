@@ -434,7 +434,8 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	}
 	overhead_ns = call->overhead_ns + timed->within_ns;
 	took_ns = now_ns - call->entered_ns;
-	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 0;
+	/* No call takes nothing: with --min=1ns each is reported. */
+	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 1;
 	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
 	if (trace_calls)
 		return end_traced(thread, begun, took_ns, exit_ns);
