@@ -17,6 +17,7 @@ enum {
 	STRINGS_AT = 0x800,
 	DATA_AT = 0xc00,
 	SECTIONS_AT = 0xe00,
+	HASH_AT = 0xf00,
 	SYMBOLS_MAX = 32,
 };
 
@@ -102,6 +103,44 @@ static struct span finish(struct file *file)
 	return (struct span){ file->bytes, sizeof(file->bytes) };
 }
 
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (uint8_t)*name++;
+	return hash;
+}
+
+/* As finish(), with .gnu.hash: all names are in its only bucket, and its filter lets all through. */
+static struct span finish_hashed(struct file *file)
+{
+	const uint32_t head[] = { 1, 1, 1, 0, UINT32_MAX, UINT32_MAX, 1 };
+	const Elf64_Shdr section = {
+		.sh_type = SHT_GNU_HASH,
+		.sh_offset = HASH_AT,
+		.sh_size = sizeof(head) + (file->symbols - 1) * sizeof(uint32_t),
+		.sh_link = 1,
+		.sh_addralign = 8,
+	};
+	const struct span bytes = finish(file);
+
+	memcpy(file->bytes + SECTIONS_AT + 3 * sizeof(section), &section, sizeof(section));
+	file->bytes[offsetof(Elf64_Ehdr, e_shnum)] = 4;
+	memcpy(file->bytes + HASH_AT, head, sizeof(head));
+	for (size_t i = 1; i < file->symbols; i++) {
+		uint32_t hash;
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, file->bytes + SYMBOLS_AT + i * sizeof(symbol), sizeof(symbol));
+		hash = hash_of((const char *)file->bytes + STRINGS_AT + symbol.st_name) & ~1U;
+		hash |= i + 1 == file->symbols;
+		memcpy(file->bytes + HASH_AT + sizeof(head) + (i - 1) * sizeof(hash), &hash,
+		       sizeof(hash));
+	}
+	return bytes;
+}
+
 static struct span version_12_4(struct file *file)
 {
 	begin(file);
@@ -171,6 +210,60 @@ UNIT_TEST(test_symbols)
 	assert_true(v8_symbols_constant(&symbols, "type_Script__SCRIPT_TYPE", &value));
 	assert_int_equal(value, 1234);
 	assert_false(v8_symbols_constant(&symbols, "type_Script", &value));
+}
+
+static void add_needed(struct file *file)
+{
+	(void)version_12_4(file);
+	add_number(file, "v8dbg_TaggedSize", 8);
+	add_symbol(file, "_ZN2v88internal18g_current_isolate_E", 0x20, 8, STT_TLS);
+	add_symbol(file, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE",
+		   LINKED_AT + DATA_AT, 12, STT_OBJECT);
+	add_symbol(file, "_ZN2v88internal4Heap36GarbageCollectionPrologueInSafepointEv",
+		   LINKED_AT + 0x400, 16, STT_FUNC);
+	add_symbol(file, "_ZN2v88internal4Heap11MarkCompactEv", LINKED_AT + 0x410, 16, STT_FUNC);
+}
+
+#define MOVE_END "_ZN2v88internal4Heap36GarbageCollectionEpilogueInSafepointE"
+
+/* By the linker's hash the same is found as by all names; these are read where one is not there. */
+UNIT_TEST(test_hashed)
+{
+	static const char *const ends[] = { MOVE_END "v", MOVE_END "NS0_16GarbageCollectorE" };
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(v8_symbols_deinit) struct v8_symbols all, hashed;
+		struct file file;
+		int32_t value;
+
+		add_needed(&file);
+		add_symbol(&file, ends[i], LINKED_AT + 0x420, 16, STT_FUNC);
+		assert_int_equal(v8_symbols_init(&all, finish(&file), NULL), 0);
+		assert_true(all.read);
+		assert_int_equal(v8_symbols_init(&hashed, finish_hashed(&file), NULL), 0);
+		assert_false(hashed.read);
+		assert_memory_equal(&hashed.version, &all.version, sizeof(all.version));
+		assert_memory_equal(hashed.moves, all.moves, sizeof(all.moves));
+		assert_int_equal(hashed.moves[V8_MOVE_OLD], LINKED_AT + 0x410);
+		assert_true(hashed.has_tls_isolate);
+		assert_int_equal(hashed.tls_isolate, 0x20);
+		assert_ptr_equal(hashed.bytecode_sizes.start, all.bytecode_sizes.start);
+		assert_true(v8_symbols_constant(&hashed, "TaggedSize", &value));
+		assert_int_equal(value, 8);
+		assert_false(v8_symbols_constant(&hashed, "type_Script", &value));
+	}
+}
+
+UNIT_TEST(test_hashed_without_one_that_is_needed)
+{
+	_cleanup_(v8_symbols_deinit) struct v8_symbols symbols;
+	struct file file;
+
+	add_needed(&file);
+	assert_int_equal(v8_symbols_init(&symbols, finish_hashed(&file), NULL), 0);
+	assert_true(symbols.read);
+	assert_int_equal(symbols.version.major, 12);
+	assert_int_equal(symbols.moves[V8_MOVE_OLD], 0);
 }
 
 /* One that no version has is not kept: thousands of these could be made to take minutes. */

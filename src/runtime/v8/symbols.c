@@ -170,84 +170,68 @@ static bool look_up(const struct v8_symbols *symbols, const char *name, Elf64_Sy
 	       symbol->st_shndx != SHN_UNDEF;
 }
 
-static bool look_up_number(const struct v8_symbols *symbols, const char *name, uint32_t *number)
-{
-	Elf64_Sym symbol;
-	bool found = look_up(symbols, name, &symbol);
-
-	*number = found ? number_at(symbols, symbol.st_value) : 0;
-	return found;
-}
-
 static bool look_up_constant(const struct v8_symbols *symbols, const char *name, int32_t *value)
 {
 	char symbol[NAME_MAX_BYTES];
-	uint32_t number;
+	Elf64_Sym found;
 	int length = snprintf(symbol, sizeof(symbol), CONSTANT "%s", name);
 
-	if (length >= (int)sizeof(symbol) || !look_up_number(symbols, symbol, &number))
+	if (length >= (int)sizeof(symbol) || !look_up(symbols, symbol, &found))
 		return false;
-	*value = (int32_t)number;
+	*value = (int32_t)number_at(symbols, found.st_value);
 	return true;
 }
 
-/* Of a move in one of the spellings that versions have. */
-static uint64_t look_up_move(const struct v8_symbols *symbols, unsigned int move)
+/* What there is to know but for the code of builtins: each by the first of its names that is there. */
+static const char *const needed[][2] = {
+	{ MAJOR },
+	{ MINOR },
+	{ BUILD },
+	{ PATCH },
+	{ SIZES },
+	{ TLS_ISOLATE, KEY },
+	{ MOVE_ANY "v", MOVE_ANY "NS0_16GarbageCollectorE" },
+	{ MOVE_OLD },
+	{ MOVE_END "NS0_16GarbageCollectorE", MOVE_END "v" },
+};
+
+/* False: none of the names is there. */
+static bool take_first(struct reading *reading, const char *const names[2])
 {
-	static const char *const names[V8_MOVES][2] = {
-		[V8_MOVE_ANY] = { MOVE_ANY "v", MOVE_ANY "NS0_16GarbageCollectorE" },
-		[V8_MOVE_OLD] = { MOVE_OLD, NULL },
-		[V8_MOVE_END] = { MOVE_END "NS0_16GarbageCollectorE", MOVE_END "v" },
-	};
-	Elf64_Sym symbol;
+	for (size_t i = 0; i < 2 && names[i]; i++) {
+		Elf64_Sym found;
 
-	for (size_t i = 0; i < 2; i++) {
-		if (names[move][i] && look_up(symbols, names[move][i], &symbol))
-			return symbol.st_value;
+		if (look_up(reading->symbols, names[i], &found)) {
+			on_symbol(reading, &(struct elf_symbol){
+						   .name = names[i],
+						   .address = found.st_value,
+						   .size = found.st_size,
+						   .is_thread_local = ELF64_ST_TYPE(found.st_info) ==
+								      STT_TLS,
+					   });
+			return true;
+		}
 	}
-	return 0;
-}
-
-static bool look_up_isolate(struct v8_symbols *symbols)
-{
-	Elf64_Sym symbol;
-
-	if (look_up(symbols, TLS_ISOLATE, &symbol)) {
-		symbols->has_tls_isolate = ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
-		symbols->tls_isolate = symbol.st_value;
-		return true;
-	}
-	if (!look_up(symbols, KEY, &symbol))
-		return false;
-	symbols->isolate_key = symbol.st_value;
-	return true;
+	return false;
 }
 
 /*
- * Does the file export all that there is to know but for the code of builtins? Node.js did up to
- * 24. To go through all names takes a third of what a run does before its first hit.
+ * Does the file export all that is needed? Node.js did up to 24. To go through all names takes a
+ * third of what a run does before its first hit.
  */
 static bool look_up_all(struct v8_symbols *symbols)
 {
-	struct v8_version *version = &symbols->version;
-	Elf64_Sym sizes;
+	struct reading reading = { .symbols = symbols };
 	int32_t bytes;
 
 	if (!symbol_table_find(&symbols->exports, symbols->elf.file, SHT_DYNSYM) ||
-	    !look_up_number(symbols, MAJOR, &version->major) || version->major == 0 ||
-	    !look_up_number(symbols, MINOR, &version->minor) ||
-	    !look_up_number(symbols, BUILD, &version->build) ||
-	    !look_up_number(symbols, PATCH, &version->patch) || !look_up_isolate(symbols) ||
-	    !look_up_constant(symbols, "TaggedSize", &bytes) || !look_up(symbols, SIZES, &sizes))
+	    !look_up_constant(symbols, "TaggedSize", &bytes))
 		return false;
-	for (unsigned int i = 0; i < V8_MOVES; i++) {
-		symbols->moves[i] = look_up_move(symbols, i);
-		if (!symbols->moves[i])
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (!take_first(&reading, needed[i]))
 			return false;
 	}
-	take_sizes(symbols,
-		   &(struct elf_symbol){ .address = sizes.st_value, .size = sizes.st_size });
-	return true;
+	return symbols->version.major != 0;
 }
 
 /* All names --------------------------------------------------------------------------------- */
