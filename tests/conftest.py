@@ -85,7 +85,7 @@ def pytest_configure(config):
     config.pluginmanager.register(config.counts)
     config.pluginmanager.register(strays.StrayTraps())
     config.pluginmanager.register(breakpoints.DeadBreakpoints(config.counts.is_expected))
-    config.pluginmanager.register(breakpoints.TwoAreEnough())
+    config.pluginmanager.register(breakpoints.FewAreEnough())
     # Not for the tests that tests run.
     claims = os.environ.pop("PLACE_PROBE_TEST_CLAIMS", None)
     if claims:

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 
 pytestmark = [pytest.mark.anyone, pytest.mark.beside]
 
@@ -99,7 +99,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", pairs.few(DAMAGES, "a bit", "a file more", "another target", "half a manifest"))
 def test_damaged_entries_are_removed_and_said(cache, tree, damage):
     cache.put("k", tree)
     DAMAGES[damage](cache.entry("k"))
@@ -343,6 +343,7 @@ def test_lint_runs_what_has_changed(project):
     expect(project, project.CHECKS)
 
 
+@pairs.only_full
 def test_lint_sees_a_header_that_takes_the_place_of_another(project):
     """Beside the source it comes before what the options name."""
     project.write("late.h", "#define LATE 1\n")
@@ -368,6 +369,7 @@ def test_lint_keeps_no_failure(project):
     expect(project, 0)
 
 
+@pairs.only_full
 def test_lint_keeps_nothing_of_a_file_that_changes_meanwhile(project, tmp_path):
     """Whatever the tool has seen, it need not be what the key was made of."""
     tools = tmp_path / "bin"
@@ -386,7 +388,7 @@ def test_lint_keeps_nothing_of_a_file_that_changes_meanwhile(project, tmp_path):
     expect(project, 0)
 
 
-@pytest.mark.parametrize("damage", [b"", b"lint", b"passed\n", None])
+@pytest.mark.parametrize("damage", pairs.few([b"", b"lint", b"passed\n", None], b"lint"))
 def test_lint_runs_what_it_has_no_whole_note_of(project, damage):
     notes = sorted((project.cache / "lint").iterdir())
     assert len(notes) == project.CHECKS
@@ -464,10 +466,10 @@ def test_app_is_published_once_for_all_clones(tmp_path):
     assert os.access(other.home / "build/apps/sleeper/sleeper", os.X_OK)
 
 
-@pytest.mark.parametrize("changed", ["tests/apps/Directory.Build.props", "tests/apps/build",
-                                     "tests/apps/Directory.Build.targets",
-                                     "tests/apps/sleeper/Program.cs",
-                                     "tests/apps/sleeper/sleeper.csproj"])
+@pytest.mark.parametrize("changed", pairs.few(
+    ["tests/apps/Directory.Build.props", "tests/apps/build", "tests/apps/Directory.Build.targets",
+     "tests/apps/sleeper/Program.cs", "tests/apps/sleeper/sleeper.csproj"],
+    "tests/apps/Directory.Build.targets", "tests/apps/sleeper/Program.cs"))
 def test_app_is_published_again_when_anything_changes(tmp_path, changed):
     app = Apps(tmp_path)
     assert app.build() == 1

@@ -97,28 +97,33 @@ class DeadBreakpoints:
             raise pytest.skip.Exception(WHY)
 
 
-class TwoAreEnough:
-    """Of a test whose variants all need breakpoints (a mark) two show that place-probe says what is wrong, where there
-    are none. In a full run all are tried."""
+class FewAreEnough:
+    """Of the tests of a file that need breakpoints in all variants (a mark) few show that place-probe says what is
+    wrong, where there are none: after those one variant of each, which may pass for all that. In a full run all are
+    tried."""
+
+    TRIED = 4
 
     def __init__(self):
         self.skipped = collections.Counter()
         self.passed = set()
 
     @staticmethod
-    def _test_of(node):
-        return node.partition("[")[0]
+    def _names(node):
+        """Those of the file and of the test."""
+        return node.partition("::")[0], node.partition("[")[0]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
-        test = self._test_of(item.nodeid)
-        if (item.get_closest_marker("breakpoints") and self.skipped[test] >= 2 and test not in self.passed
-                and not pairs.is_full()):
+        file, test = self._names(item.nodeid)
+        if (item.get_closest_marker("breakpoints") and self.skipped[file] >= self.TRIED and self.skipped[test]
+                and test not in self.passed and not pairs.is_full()):
             pytest.skip(WHY)
 
     def pytest_runtest_logreport(self, report):
-        test = self._test_of(report.nodeid)
+        file, test = self._names(report.nodeid)
         if report.passed and report.when == "call":
             self.passed.add(test)
         elif report.skipped and WHY in str(report.longrepr):
+            self.skipped[file] += 1
             self.skipped[test] += 1

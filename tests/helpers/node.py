@@ -4,7 +4,7 @@
 import itertools
 import time
 
-from . import apps, cache, latency, machine
+from . import apps, cache, latency, machine, pairs
 
 PROGRAM = machine.TREE / "tests/apps/node/storm.js"
 # The garbage collector's, those of isolates, which come and go, and some that call JavaScript back.
@@ -17,6 +17,11 @@ ROUNDS = [6, 20, 100]
 def versions():
     """All that tests/setup installs, a release of each line."""
     return (machine.TREE / "tests/apps/node/versions").read_text().split()
+
+
+def some_versions():
+    """Those whose structures differ most, where a test of each would tell little more; all of them in a full run."""
+    return pairs.few(versions(), *(one for one in versions() if line(one) in (16, 22, 26)))
 
 
 def line(version):

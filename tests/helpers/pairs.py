@@ -17,6 +17,16 @@ def is_full():
     return os.environ.get("PLACE_PROBE_TEST_FULL") == "1"
 
 
+def few(all_of_them, *in_check):
+    """What there is to try in check, and in a full run."""
+    return list(all_of_them) if is_full() else list(in_check)
+
+
+def only_full(test):
+    """A decorator: it is tried in full runs, and is none in others."""
+    return test if is_full() else None
+
+
 def cover(rows, parts_of):
     """Some of the rows, in their order, in which all parts are that there are in any: the same ones each time."""
     rows = list(rows)

@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from helpers import apps, machine, objdump
+from helpers import apps, machine, objdump, pairs
 from helpers.compiler import CompilerServer
 
 pytestmark = pytest.mark.beside
@@ -242,7 +242,7 @@ def test_precompiled(tool, build_app, tmp_path, app, name):
 
 
 @pytest.mark.anyone
-@pytest.mark.parametrize("app", ["sc8", "sc9", "sc10", "comp10"])
+@pytest.mark.parametrize("app", pairs.few(["sc8", "sc9", "sc10", "comp10"], "sc8", "comp10"))
 def test_frameworks(tool, build_app, app):
     """No body of a whole framework is refused, and hardly one has more exits than registers."""
     bodies = refused = few = exits = unknown = 0
@@ -290,8 +290,8 @@ def check_compiled(tool, pid, directory):
 
 
 @pytest.mark.anyone
-@pytest.mark.parametrize("setting", [{"DOTNET_TieredCompilation": "0"}, MUCH_OSR],
-                         ids=["optimized", "osr"])
+@pytest.mark.parametrize("setting", pairs.few([{"DOTNET_TieredCompilation": "0"}, MUCH_OSR], MUCH_OSR),
+                         ids=lambda setting: "osr" if setting is MUCH_OSR else "optimized")
 def test_compiled(tool, short_tmp, setting):
     """All that a large program has compiled, in each tier."""
     server = CompilerServer(short_tmp, ALL_IS_COMPILED | setting)

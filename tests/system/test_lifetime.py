@@ -195,6 +195,7 @@ def test_nohup(place_probe, app):
     assert live.stop().expect(0).calls() == 31
 
 
+@pytest.mark.breakpoints
 def test_detached_before_it_reports(place_probe, app, uprobe_by, short_tmp):
     """Whoever reads slowly keeps neither the target probed nor the debug registers."""
     app.calls("final-static", 1)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 
 pytestmark = [pytest.mark.beside(uprobes=True),
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
@@ -125,7 +125,7 @@ def check(program, hits):
     return len(compared), deepest
 
 
-@pytest.mark.parametrize("compiler, source, options, where", BUILDS, ids=[" ".join(build) for build in BUILDS])
+@pairs.choose("compiler, source, options, where", BUILDS)
 def test_lines(place_probe, short_tmp, compiler, source, options, where):
     with Program(short_tmp, compiler, source, options, where) as program:
         module = "lines" if "-static" in options else "libc.so.6"

@@ -3,7 +3,7 @@
 
 import pytest
 
-from helpers import node
+from helpers import node, pairs
 
 # It has no runtime that compiles methods.
 pytestmark = pytest.mark.beside(uprobes=True)
@@ -23,6 +23,6 @@ def start_node():
 
 
 def test_storm_with_workers(place_probe, start_node, tell):
-    survival = node.survive(start_node, place_probe, node.TIMED, 6)
+    survival = node.survive(start_node, place_probe, node.TIMED, pairs.few([6], 3)[0])
     assert survival.sites > 500 and survival.called > 50 and survival.returned > 10_000, survival
     tell(f"node: storm: {survival}")

@@ -108,6 +108,7 @@ def check_exact(result, made):
 
 
 # Each version with and without precompiled code, and stubs that are there or are made while we look.
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant, called_before", [
     ("fd10", True), ("fd10", False), ("r2r10", False), ("il9", True), ("sc9", False),
     ("il8", False), ("il8", True), ("sc8", True)])
@@ -120,6 +121,7 @@ def test_calls_by_stubs(place_probe, start_calling, variant, called_before):
     check_exact(live.stop().expect(0), made)
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant, called_before", [
     pytest.param("fd10", False, marks=pytest.mark.kernel), ("il9", True), ("sc8", False)])
 def test_who_shares_a_stub_is_not_counted(place_probe, start_calling, variant, called_before):
@@ -148,6 +150,7 @@ def test_all_others_of_a_stub(place_probe, start_calling, called_before):
     check_exact(live.stop().expect(0), {apps.PINVOKES["pinvoke-one"]: 300, stub: 400})
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "il9", "il8"])
 def test_stubs_of_what_is_passed_on(place_probe, start_calling, variant):
     """Without precompiled code delegates and pointers lead to stubs; others may call by themselves."""
@@ -174,6 +177,7 @@ def test_calls_of_run_time_compiled_callers_are_said(place_probe, start_calling,
     assert "may call its native function themselves" in result.err, str(result)
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "il8"])
 def test_callers_that_are_optimised_come_by_the_stub(place_probe, start_calling, variant):
     app = start_calling(variant)

@@ -190,6 +190,7 @@ def wait_moved(live, number):
     machine.wait_until(lambda: sum(map(int, MOVED.findall(live.err_so_far()))) >= number, f"{number} bodies move")
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize(("variant", "mode"), [*((variant, "-c") for variant in VARIANTS), ("fd10", "hits")])
 def test_moving(place_probe, start_app, variant, mode):
     """Bodies move from registers to uprobes while threads enter them without a pause: each call counts once."""
@@ -254,6 +255,7 @@ def timed(result):
             for record in result.records("hist")}
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_moving_timed(place_probe, start_app, variant):
     """Entry and exits move while threads are in calls; each call is timed once, or said not to be."""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from helpers import apps, inject, machine
+from helpers import apps, inject, machine, pairs
 from helpers.many import BODIES, CODE, JIT, PATTERN, THREADS, TIMES, Many, by_number, wrong_counts
 
 REGISTERS = 4
@@ -76,7 +76,7 @@ def is_settled(app, prefix, number, work, most):
     return False
 
 
-@pytest.mark.parametrize(("variant", "extra"), VARIANTS)
+@pytest.mark.parametrize(("variant", "extra"), pairs.few(VARIANTS, VARIANTS[0], VARIANTS[3], VARIANTS[4]))
 def test_counts(place_probe, start, variant, extra):
     """Loops that are replaced while they run, recursion, exceptions, generics: all two hundred are exact."""
     app = start(variant, extra, "Many.Generated::M", BODIES, lambda app: app.go(20))
@@ -93,7 +93,7 @@ def test_counts(place_probe, start, variant, extra):
     assert app.quit(5) == 5
 
 
-@pytest.mark.parametrize(("variant", "extra"), [("many8", JIT), ("many9", JIT), ("many10", JIT), ("many10", {})])
+@pytest.mark.parametrize(("variant", "extra"), pairs.few(VARIANTS[:4], VARIANTS[1], VARIANTS[3]))
 def test_latencies(place_probe, start, variant, extra):
     """-H: as many as were made of each, with one exit or several; the sums are theirs, within two in a hundred."""
     app = start(variant, extra, "Many.Timed::T", TIMED + 1, lambda app: (app.spin(60), app.go(5)), most=0)
@@ -151,12 +151,14 @@ def time_while_it_moves(place_probe, app):
     return moved(live)
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["many8", "many9", "many10"])
 def test_latencies_while_it_moves(place_probe, start, variant):
     """The body that replaces the first one moves to uprobes while threads are in calls of it, of 2.5 ms each."""
     assert any(time_while_it_moves(place_probe, start.new(variant, JIT)) for _ in range(STARTS))
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["many8", "many10"])
 def test_from_the_first_call(place_probe, start, variant):
     """Nothing is compiled when probes come. Those named first have a register from their first call on; of the others,

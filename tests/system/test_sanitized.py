@@ -211,6 +211,7 @@ def test_hist_of_breakpoints(place_probe, start_app):
     assert latency.hist(result, "Nap")["count"] == latency.truth(target, "Nap").returned - before
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "il9", "sc8"])
 def test_follow(place_probe, start, variant):
     """From the first call through all tiers."""
@@ -281,6 +282,7 @@ def test_command(place_probe, build_app, tmp_path):
 
 # Ends ----------------------------------------------------------------------------------------
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(place_probe, start, number):
     """While all is going on."""
@@ -292,6 +294,7 @@ def test_interrupted(place_probe, start, number):
     app.halt()
 
 
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("options", [["-c"], ["-f"], ["-H"], []], ids=" ".join)
 def test_target_is_killed(place_probe, start, options):
     app = start("fd10")

@@ -2,6 +2,7 @@
 """Streams of hits: what was called is printed, counted or told as lost, however fast it comes."""
 
 import collections
+import itertools
 import pathlib
 import re
 import signal
@@ -113,6 +114,9 @@ STEPS = 10
 FLAT_OUT = 40_000
 MODES = ["", "-j", "-f", "-f -j", "-f --by=tid", "--no-stack", "-j --no-stack", "-c -j", "-j --sample=7",
          "-f --sample=7", "-j --max-rate=500", "-f -j --max-rate=500"]
+DIMENSIONS = (MODES, RATES, ["reads", "reads late", "stands still"], [1, 8, 64])
+ROWS = pairs.pairwise(*DIMENSIONS) if pairs.is_full() else \
+    pairs.cover(itertools.product(*DIMENSIONS), lambda row: [*enumerate(row), *pairs.pairs_in(row[1:])])
 STOPPED_SECONDS = 10 if pairs.is_full() else 0.5
 
 
@@ -145,7 +149,7 @@ def told_of(options, result, text):
 
 @pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize(("options", "rate", "reader", "threads"),
-                         pairs.pairwise(MODES, RATES, ["reads", "reads late", "stands still"], [1, 8, 64]))
+                         ROWS)
 def test_the_sum_is_right(place_probe, calls, short_tmp, options, rate, reader, threads):
     """At each rate, whoever reads, and however many threads: shown, lost, and not to be shown are all that was called."""
     options = options.split()

@@ -30,7 +30,7 @@ MODES = {
 }
 CASES = [(*case, mode) for case, mode in zip(
     itertools.product(VERSIONS, DOTNETS, PROBED, WHERE), itertools.cycle(MODES))] if pairs.is_full() else \
-    pairs.pairwise(VERSIONS, DOTNETS, PROBED, WHERE, MODES)
+    pairs.cover(itertools.product(VERSIONS, DOTNETS, PROBED, WHERE, MODES), lambda row: [*enumerate(row), row[:2]])
 # Native functions have uprobes and nothing else; methods of .NET get breakpoints once they are compiled anew.
 TAKES_NO_REGISTER = pytest.mark.beside(uprobes=True)
 
@@ -208,8 +208,7 @@ def test_addon(place_probe, start_mixed, tell, version, dotnet, end, where, mode
     tell_tiers(tell, f"addon: Node {version}, {mode}, .NET {dotnet}, {end} on {where}", hits)
 
 
-@pytest.mark.parametrize("dotnet", DOTNETS)
-@pytest.mark.parametrize("version", VERSIONS)
+@pairs.choose("version, dotnet", itertools.product(VERSIONS, DOTNETS))
 def test_package(place_probe, start_mixed, tell, version, dotnet):
     """Node hosts .NET as node-api-dotnet does it, which makes methods of its own at run time."""
     target = start_mixed("package", version, dotnet, end="sleep")

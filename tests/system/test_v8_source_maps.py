@@ -3,13 +3,14 @@
 --enable-source-maps. The map is inline or lies beside the script."""
 
 import base64
+import itertools
 import json
 import re
 import subprocess
 
 import pytest
 
-from helpers import machine, node
+from helpers import machine, node, pairs
 
 pytestmark = [pytest.mark.beside(uprobes=True),
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
@@ -45,8 +46,8 @@ def encode(script):
     return ";".join(lines)
 
 
-@pytest.mark.parametrize("where", ["inline", "beside"])
-@pytest.mark.parametrize("version", [one for one in node.versions() if node.line(one) >= 18])
+@pairs.choose("version, where", itertools.product([one for one in node.versions() if node.line(one) >= 18],
+                                                  ["inline", "beside"]))
 def test_lines(place_probe, tmp_path, version, where):
     tmp_path = tmp_path.resolve()
     script, said = tmp_path / "app.js", tmp_path / "said"

@@ -38,8 +38,6 @@ WARMED = {"default", "maglev", "turbofan"}
 # Node 22 and before are built without Maglev; 18 and before do not know the word. What is inlined in Node 16 is not all
 # found (docs/limits.md): test_v8_names.py has that.
 HAS_MAGLEV, KNOWS_MAGLEV, KNOWS_INLINED = 24, 20, 18
-# Those whose structures are alike.
-GENERATIONS = {16: "first", 18: "first", 20: "first", 22: "middle", 24: "middle", 25: "last", 26: "last"}
 CASES = [(version, mode) for version in node.versions() for mode in MODES
          if node.line(version) >= {"maglev": HAS_MAGLEV, "turbofan": KNOWS_MAGLEV,
                                     "default": KNOWS_INLINED}.get(mode, 0)]
@@ -57,10 +55,6 @@ MOVING_ROUNDS = {"running": 6, "collected": 1, "scavenged": 2, "small": 6}
 # it is to have young objects moved all the time), code and functions have moved, too, before they are looked at, or there
 # are none any more. On a quiet machine it is 1 to 4 %, and at most 12 where old ones move by themselves.
 UNKNOWN = {"running": 0.5, "collected": 0.5, "scavenged": 0.5, "small": 1}
-
-
-def generation_and(version, other):
-    return GENERATIONS[node.line(version)], other
 
 
 def flags_of(version, mode):
@@ -97,7 +91,7 @@ def check_tiers(comparison, version, mode):
         assert not {"maglev", "turbofan"} & set(comparison.tiers), str(comparison)
 
 
-@pairs.choose("version, mode", CASES, generation_and)
+@pairs.choose("version, mode", CASES)
 def test_equal(place_probe, start_probed, tmp_path, tell, version, mode):
     target = start_probed(version, flags_of(version, mode))
     if mode in WARMED:
@@ -109,7 +103,7 @@ def test_equal(place_probe, start_probed, tmp_path, tell, version, mode):
     tell(f"v8 stacks: Node {version}, {mode}: {comparison}")
 
 
-@pytest.mark.parametrize("version", node.versions())
+@pytest.mark.parametrize("version", node.some_versions())
 def test_worker(place_probe, start_probed, tmp_path, tell, version):
     """A thread that begins during the run, with an isolate of its own."""
     target = start_probed(version)
@@ -140,7 +134,7 @@ def test_wasm(place_probe, start_probed, tmp_path, version):
     assert not [frame for frame in others if frame["guessed"]]
 
 
-@pairs.choose("version, move", itertools.product(node.versions(), MOVES), generation_and)
+@pairs.choose("version, move", itertools.product(node.versions(), MOVES))
 def test_moving(place_probe, start_probed, tmp_path, tell, version, move):
     """While the collector moves what names are read from: what is told is right."""
     target = start_probed(version, MOVES[move], waits=False, collects=move == "collected")
