@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "probe/breakpoint_event.h"
 #include "probe/uprobes.h"
 #include "registers/policy.h"
 #include "bpf/event.h"
@@ -117,6 +118,12 @@ static void use_program(const struct capture *capture, struct bpf_program *progr
 			program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 }
 
+/* Can there be any? */
+static bool has_breakpoints(const struct capture *capture)
+{
+	return !capture->natives_only && breakpoint_events_fire();
+}
+
 /* Whoever holds a thread must be able to sleep, which not every kernel's programs can. */
 static void choose_programs(const struct capture *capture)
 {
@@ -138,10 +145,11 @@ static void choose_programs(const struct capture *capture)
 	/* The kernel takes as long to check the rest as for all else that there is before a hit. */
 	if (capture->natives_only)
 		return;
-	use_program(capture, capture_breakpoint_program(capture));
+	if (has_breakpoints(capture))
+		use_program(capture, capture_breakpoint_program(capture));
 	if (capture->options->mode == MODE_WATCH)
 		use_program(capture, bpf->progs.note_thrown);
-	if (debug_registers_are_virtual())
+	if (has_breakpoints(capture) && debug_registers_are_virtual())
 		use_program(capture, bpf->progs.note_spurious_trap);
 	use_program(capture, bpf->progs.compile_begin);
 	use_program(capture,
@@ -153,7 +161,7 @@ static size_t breakpoint_addresses(const struct capture *capture)
 {
 	size_t bodies = BREAKPOINT_ADDRESSES + FOLLOW_SITES_MAX;
 
-	if (capture->natives_only)
+	if (!has_breakpoints(capture))
 		return 1;
 	return capture->plan->timed ? bodies * (1 + POLICY_EXITS_MAX) : bodies;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "method/pattern.h"
+#include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "registers/in_flight.h"
 #include "base/clock.h"
@@ -266,10 +267,14 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	return 0;
 }
 
-/* If that is not to be had, whoever loses a register will be said to have lost it. */
+/*
+ * If that is not to be had, whoever loses a register will be said to have lost it. To load it takes
+ * a third of a short run, since the kernel's types have to be read.
+ */
 static void start_in_flight(struct follow *follow)
 {
-	if (in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
+	if (breakpoint_events_fire() &&
+	    in_flight_create(&follow->in_flight, &follow->process, NULL) == 0)
 		scheduler_use_in_flight(&follow->jit->scheduler, follow->in_flight);
 }
 

@@ -160,7 +160,8 @@ static int64_t try_breakpoint(void)
 	return got == sizeof(hits) ? (int64_t)hits : -EIO;
 }
 
-bool breakpoint_events_fire(void)
+/* The same, with SIGTRAP handled meanwhile. */
+static int64_t try_safely(void)
 {
 	const struct sigaction ours = { .sa_handler = on_trap };
 	struct sigaction before;
@@ -170,12 +171,26 @@ bool breakpoint_events_fire(void)
 	sigemptyset(&trap);
 	sigaddset(&trap, SIGTRAP);
 	if (sigaction(SIGTRAP, &ours, &before) != 0)
-		return true;
+		return -errno;
 	pthread_sigmask(SIG_UNBLOCK, &trap, &mask);
 	hits = try_breakpoint();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	sigaction(SIGTRAP, &before, NULL);
-	return hits != 0;
+	return hits;
+}
+
+bool breakpoint_events_fire(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static int64_t hits = -EAGAIN; /* negative: nobody knows yet */
+	bool fire;
+
+	pthread_mutex_lock(&mutex);
+	if (hits < 0)
+		hits = try_safely();
+	fire = hits != 0;
+	pthread_mutex_unlock(&mutex);
+	return fire;
 }
 
 /* Who has them ----------------------------------------------------------------------------- */

@@ -20,8 +20,8 @@ int breakpoint_events_free(pid_t pid, int cpu);
 
 /*
  * Do they fire? There are hypervisors that let a guest set debug registers and deliver none of
- * their exceptions. Tried on a function of our own, in this thread, with SIGTRAP handled meanwhile;
- * true if it cannot be tried, since others have all registers.
+ * their exceptions. Tried once on a function of our own, in this thread, with SIGTRAP handled
+ * meanwhile; true as long as it cannot be tried, since others have all registers. From any thread.
  */
 bool breakpoint_events_fire(void);
 
