@@ -206,8 +206,8 @@ static bool take_first(struct reading *reading, const char *const names[2])
 						   .name = names[i],
 						   .address = found.st_value,
 						   .size = found.st_size,
-						   .is_thread_local = ELF64_ST_TYPE(found.st_info) ==
-								      STT_TLS,
+						   .is_thread_local =
+							   ELF64_ST_TYPE(found.st_info) == STT_TLS,
 					   });
 			return true;
 		}
