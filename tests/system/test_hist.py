@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helpers import latency, machine
+from helpers import latency, machine, pairs
 from helpers.latency import (ALL_SHARES, DEPTH, EXACT, EXTREMES, FRAMES, METHODS, STORM, STORM_COMPILED, check_counts,
                              check_shares, check_sum, hist, is_within, truth, truth_by_tid)
 
@@ -403,7 +403,8 @@ def test_jit_too_many_exits(jitted, place_probe, measure):
 # Survival -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("variant", "seconds"), [("latency10", 20), ("latency8", 8)])
+@pytest.mark.parametrize(("variant", "seconds"), pairs.few([("latency10", 20), ("latency8", 8)],
+                                                           ("latency10", 8), ("latency8", 4)))
 def test_storm(start_app, place_probe, variant, seconds, tell):
     """Exceptions, collections, and thousands of the framework's own methods timed."""
     survival = latency.survive(lambda: start_app(variant), place_probe, STORM, seconds)

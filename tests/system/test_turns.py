@@ -8,8 +8,6 @@ import pytest
 
 from helpers import machine
 
-pytestmark = pytest.mark.alone
-
 OFTEN = ["Ada", "Bo", "Cal", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Lou"]
 SELDOM = ["Max", "Ned", "Oz", "Pat"]
 NEVER = ["Una", "Val", "Wes", "Zoe"]
@@ -66,6 +64,7 @@ def last_records(result):
     return {record["method"]: record for record in result.records("count") if "watched" in record}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("when", ["cold", "moving", "warm"])
 def test_each_is_seen(start_app, place_probe, when):
     """However it is attached, each method that is called has hits, and a share of the time."""
@@ -99,6 +98,7 @@ def test_each_is_seen(start_app, place_probe, when):
         assert f"{method(name)} was not entered" not in result.err, str(result)
 
 
+@pytest.mark.alone
 def test_text(start_app, place_probe):
     """The share and the estimate stand beside each count."""
     target = start_app("latency10-jit", tiered=True)
@@ -119,6 +119,7 @@ def test_text(start_app, place_probe):
         assert about == pytest.approx(100 * calls / share, rel=0.02), said[0]
 
 
+@pytest.mark.alone
 def test_named_ones_are_exact(start_app, place_probe):
     """Three that are named are counted to the call through all tiers, beside all the others, which have hits too."""
     target = start_app("latency10-jit", tiered=True)
