@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The counting itself, of merge.bpf.h: after the walk. */
+/* The counting itself, of merge.bpf.h: what a stack is known by, and then where it is counted. */
 #ifndef BPF_COUNT_STACKS_BPF_H
 #define BPF_COUNT_STACKS_BPF_H
 
 #include "bpf/merge.bpf.h"
 #include "bpf/walk.bpf.h"
 
-/* Any odd numbers with many bits. */
-#define MERGE_BY_0 0x9e3779b97f4a7c15ULL
-#define MERGE_BY_1 0xbf58476d1ce4e5b9ULL
-
-enum { MERGE_AT_ONCE = 8 }; /* frames */
-
-/* Two hashes at a time; each step is one-to-one in what was before and in @number. */
 static __always_inline void merge_mix(struct walk *walk, __u64 number)
 {
-	__u64 a = (walk->key[0] ^ number) * MERGE_BY_0;
-	__u64 b = (walk->key[1] + number) * MERGE_BY_1;
+	volatile struct stack_key *at = &walk->key;
+	struct stack_key key = stack_key_with((struct stack_key){ at->a, at->b }, number);
 
-	walk->key[0] = a ^ a >> 32;
-	walk->key[1] = b ^ b >> 29;
+	at->a = key.a;
+	at->b = key.b;
 }
 
 /*
@@ -58,50 +51,24 @@ __noinline int merge_frame(struct walk *walk, __u32 number)
 	return 1;
 }
 
-/*
- * As many frames as MERGE_AT_ONCE, from @number on, all of code in files. 0: they are to be looked
- * at one by one. Without branches, and the hashes in registers.
- */
-__noinline int merge_frames(struct walk *walk, __u32 number)
+/* Before the walk. */
+static __always_inline void merge_begin(struct walk *walk)
 {
-	__u64 a, b, methods = 0;
-	__u32 flags = 0;
-
-	if (!walk || number > EVENT_SLOTS - MERGE_AT_ONCE || merge_frame_pointers)
-		return 0;
-	a = walk->key[0];
-	b = walk->key[1];
-	for (int i = 0; i < MERGE_AT_ONCE; i++) {
-		struct event_frame *frame = &walk->event.frames[number + i];
-
-		flags |= frame->flags;
-		methods |= frame->method;
-		a = (a ^ frame->pc) * MERGE_BY_0;
-		b = (b + frame->pc) * MERGE_BY_1;
-		a ^= a >> 32;
-		b ^= b >> 29;
-	}
-	if (methods || flags)
-		return 0;
-	walk->key[0] = a;
-	walk->key[1] = b;
-	return 1;
+	walk->key = (struct stack_key){ merge_secret[0], merge_secret[1] };
+	walk->hashed = 0;
 }
 
-/* The next frames into walk->key; 0: such stacks are not counted. */
-__noinline int merge_step(struct walk *walk)
+/* The frame that was just walked into walk->key, if those before are in it. */
+__noinline int merge_note(struct walk *walk)
 {
 	__u32 at;
 
 	if (!walk)
 		return 0;
 	at = walk->hashed;
-	if (at + MERGE_AT_ONCE <= walk->event.frame_count && merge_frames(walk, at)) {
-		walk->hashed = at + MERGE_AT_ONCE;
-		return 1;
-	}
-	walk->hashed = at + 1;
-	return merge_frame(walk, at);
+	walk->hashed =
+		at + 1 == walk->event.frame_count && merge_frame(walk, at) ? at + 1 : HASHED_NEVER;
+	return 0;
 }
 
 /* 1: the stack may be counted, and walk->key is what it is known by. */
@@ -114,19 +81,17 @@ __noinline int merge_key(struct walk *walk)
 	count = walk->event.frame_count;
 	if (walk->event.stack_end != STACK_WHOLE && walk->event.stack_end != STACK_TRUNCATED)
 		return 0;
-	walk->key[0] = merge_secret[0];
-	walk->key[1] = merge_secret[1];
+	for (int i = 0; i < EVENT_MAX_FRAMES && walk->hashed < count; i++) {
+		if (!merge_frame(walk, walk->hashed))
+			return 0;
+		walk->hashed++;
+	}
+	if (walk->hashed != count)
+		return 0;
 	merge_mix(walk, *(__u64 *)walk->event.comm);
 	merge_mix(walk, *(__u64 *)(walk->event.comm + sizeof(__u64)));
 	merge_mix(walk, (__u64)walk->event.site << 32 | walk->event.stack_end << 16 | count);
 	merge_mix(walk, (__u64)merge.mapped << 32 | (merge_by_tid ? walk->event.tid : 0));
-	walk->hashed = 0;
-	for (int i = 0; i < EVENT_MAX_FRAMES; i++) {
-		if (walk->hashed >= walk->event.frame_count)
-			return 1;
-		if (!merge_step(walk))
-			return 0;
-	}
 	return 1;
 }
 
@@ -149,8 +114,8 @@ static __always_inline bool merge_claim(struct walk *walk, struct merge_slot *sl
 {
 	if (__sync_val_compare_and_swap(&slot->state, MERGE_FREE, MERGE_CLAIMED) != MERGE_FREE)
 		return false;
-	slot->key[0] = walk->key[0];
-	slot->key[1] = walk->key[1];
+	slot->key[0] = walk->key.a;
+	slot->key[1] = walk->key.b;
 	__sync_fetch_and_add(&merge.used[table], 1);
 	__sync_lock_test_and_set(&slot->state, MERGE_COUNTS);
 	return true;
@@ -160,7 +125,7 @@ static __always_inline bool merge_claim(struct walk *walk, struct merge_slot *sl
 static __always_inline __u32 merge_find(struct walk *walk, __u32 table, struct merge_slot **found)
 {
 	for (__u32 i = 0; i < MERGE_TRIES; i++) {
-		__u32 key = table * MERGE_SLOTS + ((walk->key[0] + i) & (MERGE_SLOTS - 1));
+		__u32 key = table * MERGE_SLOTS + ((walk->key.a + i) & (MERGE_SLOTS - 1));
 		struct merge_slot *slot = bpf_map_lookup_elem(&merged, &key);
 		__u32 state;
 
@@ -170,8 +135,8 @@ static __always_inline __u32 merge_find(struct walk *walk, __u32 table, struct m
 		state = *(volatile __u32 *)&slot->state;
 		if (state == MERGE_FREE && merge_claim(walk, slot, table))
 			return key + 1;
-		if (state == MERGE_COUNTS && slot->key[0] == walk->key[0] &&
-		    slot->key[1] == walk->key[1])
+		if (state == MERGE_COUNTS && slot->key[0] == walk->key.a &&
+		    slot->key[1] == walk->key.b)
 			return key + 1;
 	}
 	return 0;

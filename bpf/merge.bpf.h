@@ -35,6 +35,12 @@ struct {
 	__type(value, struct merge_slot);
 } merged SEC(".maps");
 
+/* Is what a stack is known by made frame by frame? Else it takes to know the whole stack. */
+static __always_inline bool merges_as_it_goes(void)
+{
+	return merge_stacks && !merge_frame_pointers;
+}
+
 static __always_inline void note_mapping(void)
 {
 	__sync_fetch_and_add(&merge.mapped, 1);

@@ -25,6 +25,7 @@ const volatile __u32 target_tid;	/* 0: every thread */
 const volatile __u64 target_pid_ns_dev; /* 0: ids as the kernel has them */
 const volatile __u64 target_pid_ns_inode;
 const volatile __u32 max_frames;   /* 0: no stack */
+const volatile bool walk_only;	   /* what a walk takes is measured: it is all that is done */
 const volatile __u64 max_hits;	   /* 0: no limit */
 const volatile __u64 wakeup_bytes; /* wake the reader once this much is waiting */
 /* Where a task's thread pointer is in the kernel's structure of it; 0: not known. */
@@ -135,8 +136,8 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/latency.bpf.h"
 #include "bpf/trace.bpf.h"
 #include "bpf/moving.bpf.h"
-#include "bpf/unwind.bpf.h"
 #include "bpf/count_stacks.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 /* Is this a hit to report? With a limit, exactly so many are. */
 static __always_inline bool take_hit(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 *tgid,
@@ -177,8 +178,13 @@ static __always_inline bool send_walk(struct walk *walk)
 static __always_inline bool send_or_count(struct walk *walk)
 {
 	int told = merge_stacks && merge_key(walk) ? merge_count(walk) : 0;
-	bool sent = told == 1 || send_walk(walk);
+	bool sent;
 
+	if (walk_only)
+		return true;
+	if (merge_stacks && told != 1)
+		walk->event.time_ns = bpf_ktime_get_ns();
+	sent = told == 1 || send_walk(walk);
 	if (told == 2)
 		merge_told(walk, sent);
 	/* What is counted is not lost, if it is known by the end what it is. */
@@ -188,7 +194,13 @@ static __always_inline bool send_or_count(struct walk *walk)
 static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
 					    __u32 tgid, __u32 tid)
 {
-	fill_hit(&walk->event, site, tgid, tid);
+	/* When it was is told of one that is sent: to look at the clock takes as long as two frames. */
+	if (merge_stacks) {
+		fill_all_but_time(&walk->event, site, tgid, tid);
+		merge_begin(walk);
+	} else {
+		fill_hit(&walk->event, site, tgid, tid);
+	}
 	walk_stack(walk, regs);
 	return send_or_count(walk);
 }

@@ -10,6 +10,7 @@
 #ifndef BPF_UNWIND_BPF_H
 #define BPF_UNWIND_BPF_H
 
+#include "bpf/count_stacks.bpf.h"
 #include "bpf/walk.bpf.h"
 
 /*
@@ -26,12 +27,7 @@ struct known_frame {
 	};
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_FRAMES);
-	__type(key, __u32);
-	__type(value, struct known_frame);
-} known_frames SEC(".maps");
+static struct known_frame known_frames[KNOWN_FRAMES];
 
 struct unwind_table unwind_table;
 struct unwind_frame unwind_frames[UNWIND_FRAMES_MAX]; /* by their number in rows */
@@ -82,21 +78,46 @@ __noinline int find_row(__u32 first, __u32 count, __u32 offset)
 	return low ? (int)(first + low - 1) : -1;
 }
 
+/*
+ * Copy the stack from just before @address on; false if that cannot be read. Where the stack ends
+ * sooner than what is wanted, its last page can be read.
+ */
+__noinline int fill_window(struct walk *walk, __u64 address)
+{
+	__u64 from, bytes;
+
+	if (!walk)
+		return 0;
+	from = address - walk->sp <= WALK_WINDOW_BEFORE ? walk->sp & ~7ULL :
+							  address - WALK_WINDOW_BEFORE;
+	if (address <= walk->sp)
+		from = address;
+	bytes = walk->window_wanted;
+	if (bytes < WALK_WINDOW_MIN)
+		bytes = WALK_WINDOW_MIN;
+	if (bytes > WALK_WINDOW_BYTES)
+		bytes = WALK_WINDOW_BYTES;
+	walk->window_at = 0;
+	if (bpf_probe_read_user(walk->window, bytes, (void *)from)) {
+		bytes = WALK_PAGE_BYTES - (from & (WALK_PAGE_BYTES - 8));
+		if (bytes > WALK_WINDOW_BYTES ||
+		    bpf_probe_read_user(walk->window, bytes, (void *)from))
+			return 0;
+	}
+	walk->window_at = from;
+	walk->window_last = bytes - 8;
+	return address - from <= bytes - 8;
+}
+
 /* Eight bytes of the stack; false if they cannot be read. */
 static __always_inline bool read_stack(struct walk *walk, __u64 address, __u64 *value)
 {
-	__u64 offset = address - walk->window_at;
-
 	if (address & 7)
 		return false;
-	if (!walk->window_at || offset > WALK_WINDOW_BYTES - sizeof(*value)) {
-		walk->window_at = 0;
-		if (bpf_probe_read_user(walk->window, sizeof(walk->window), (void *)address))
-			return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
-		walk->window_at = address;
-		offset = 0;
-	}
-	*value = *(__u64 *)(walk->window + (offset & (WALK_WINDOW_BYTES - sizeof(*value))));
+	if ((!walk->window_at || address - walk->window_at > walk->window_last) &&
+	    !fill_window(walk, address))
+		return !bpf_probe_read_user(value, sizeof(*value), (void *)address);
+	*value = *(__u64 *)(walk->window + ((address - walk->window_at) & WALK_WINDOW_MASK));
 	return true;
 }
 
@@ -175,13 +196,10 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 {
 	__u64 pc = walk->pc - !walk->exact;
 	struct known_frame found = { 0 }, *known;
-	__u32 key = known_key(pc);
 
 	if (walk->entered)
 		return frame_at_entry;
-	known = bpf_map_lookup_elem(&known_frames, &key);
-	if (!known)
-		return found.frame;
+	known = &known_frames[known_key(pc)];
 	found.bits = *(volatile __u64 *)&known->bits;
 	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
 		return found.frame;
@@ -378,6 +396,8 @@ __noinline int walk_step(struct walk *walk)
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
 
+#include "bpf/unwind_run.bpf.h"
+
 /* A scratch that nobody else has; NULL if all of this CPU's are taken. */
 static __always_inline struct walk *walk_claim(void)
 {
@@ -404,6 +424,7 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	__u64 version = *(volatile __u64 *)&unwind_table.version;
 
 	/* Any odd number with many bits: versions are small and follow each other. */
+	walk->version = version;
 	walk->tag = version * 0x9e3779b97f4a7c15ULL;
 	walk->half = version & 1 ? UNWIND_RANGES_MAX : 0;
 	walk->range_count = unwind_table.counts[version & 1];
@@ -424,11 +445,16 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->event.frame_count = 0;
 	walk->event.stack_end = STACK_TRUNCATED;
 	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {
-		if (walk_step(walk))
+		int run = walk_run(walk);
+
+		if (run == RUN_END || (run == RUN_STEP && walk_step(walk)))
 			break;
+		if (merges_as_it_goes() && run == RUN_STEP)
+			merge_note(walk);
 	}
+	walk->window_wanted = walk->sp - walk->start + WALK_WINDOW_MIN / 2;
 	/* The half that it went by is the one of the next version but one. */
-	if (*(volatile __u64 *)&unwind_table.written > version + 1)
+	if (*(volatile __u64 *)&unwind_table.written > walk->version + 1)
 		walk->event.stack_end = STACK_UNSURE;
 }
 

@@ -175,19 +175,19 @@ static __always_inline void note_marked(struct walk *walk, __u64 fp, __u32 last,
 /* All words of the frame at once; false if they cannot be read. */
 static __always_inline bool read_frame(struct walk *walk, __u64 fp)
 {
-	__u64 address = fp + V8_AT_OFFSET, offset = address - walk->window_at;
 	const __u64 last = WALK_WINDOW_BYTES - sizeof(walk->v8.words);
+	__u64 address = fp + V8_AT_OFFSET, offset;
 
-	if (!walk->window_at || offset > last) {
+	if ((!walk->window_at ||
+	     address + sizeof(walk->v8.words) - 8 - walk->window_at > walk->window_last ||
+	     address < walk->window_at) &&
+	    !fill_window(walk, address))
 		walk->window_at = 0;
-		if (bpf_probe_read_user(walk->window, sizeof(walk->window), (void *)address))
-			return !bpf_probe_read_user(walk->v8.words, sizeof(walk->v8.words),
-						    (void *)address);
-		walk->window_at = address;
-		offset = 0;
-	}
-	if (offset > last)
-		return false;
+	offset = address - walk->window_at;
+	if (!walk->window_at || offset > last ||
+	    offset + sizeof(walk->v8.words) - 8 > walk->window_last)
+		return !bpf_probe_read_user(walk->v8.words, sizeof(walk->v8.words),
+					    (void *)address);
 	__builtin_memcpy(walk->v8.words, walk->window + offset, sizeof(walk->v8.words));
 	return true;
 }

@@ -6,9 +6,17 @@
 #ifndef BPF_WALK_BPF_H
 #define BPF_WALK_BPF_H
 
+#include "bpf/stack_key.bpf.h"
+
+#define HASHED_NEVER 0xffffffffU /* a stack of a kind that is not counted */
+
 enum {
-	WALK_WINDOW_BYTES = 1024, /* of the stack, copied at a time */
-	KNOWN_FRAMES = 4096,	  /* a power of two */
+	WALK_WINDOW_BYTES = 4096, /* of the stack, copied at a time; a power of two */
+	WALK_WINDOW_MASK = WALK_WINDOW_BYTES - 8,
+	WALK_WINDOW_MIN = 512,
+	WALK_WINDOW_BEFORE = 64, /* what a function has saved is before where it returns to */
+	WALK_PAGE_BYTES = 4096,	 /* at least: what is on it can be read as a whole */
+	KNOWN_FRAMES = 4096,	 /* a power of two */
 
 	SAVED_LOST = 1, /* no address: of where a register is saved */
 };
@@ -57,8 +65,9 @@ struct walk {
 	__u32 taken;
 	__u32 half; /* of the ranges: the first of it */
 	__u32 range_count;
-	__u32 range; /* the one found last */
-	__u64 tag;   /* of the ranges' version */
+	__u32 range;   /* the one found last */
+	__u64 version; /* of the ranges */
+	__u64 tag;     /* of that */
 	__u64 pc;
 	__u64 sp;
 	__u64 start; /* the stack pointer where the walk began */
@@ -68,21 +77,23 @@ struct walk {
 	__u64 base;	 /* what find_base() has found */
 	__u64 signal_at; /* the frame of the signal that has interrupted this code: where .exact */
 	__u64 window_at; /* 0: there is none */
-	bool exact;	 /* pc is where it goes on, not where a call returns to */
-	bool entered;	 /* the function has just been entered */
-	bool guessed;	 /* the frame was found by a frame pointer, for want of anything better */
-	bool fp_lost;	 /* the frame pointer is not known any more */
+	__u64 window_last;   /* the offset of the last word in it */
+	__u64 window_wanted; /* so many bytes: as the stacks before took */
+	bool exact;	     /* pc is where it goes on, not where a call returns to */
+	bool entered;	     /* the function has just been entered */
+	bool guessed; /* the frame was found by a frame pointer, for want of anything better */
+	bool fp_lost; /* the frame pointer is not known any more */
 	bool isolate_known;
-	__u32 frame_count; /* in the event there are slots that are none */
-	__u32 hashed;	   /* how many slots are in .key */
-	__u32 last;	   /* the slot of the frame that is left */
-	__u64 key[2];	   /* what the stack is known by, see count_stacks.bpf.h */
+	__u32 frame_count;    /* in the event there are slots that are none */
+	__u32 hashed;	      /* how many slots are in .key, or HASHED_NEVER */
+	__u32 last;	      /* the slot of the frame that is left */
+	struct stack_key key; /* see count_stacks.bpf.h */
 	struct walk_jit jit;
 	struct walk_v8 v8;
 	struct hit_event event;
 	/* Room for what is sent behind the last frame of a watched call. */
 	__u8 values[sizeof(struct watch_values) + WATCH_SLOT_BYTES];
-	__u8 window[WALK_WINDOW_BYTES];
+	__u8 window[WALK_WINDOW_BYTES] __attribute__((aligned(8)));
 };
 
 struct {

@@ -17,7 +17,13 @@
 struct bpf_link;
 struct bpf_program;
 struct place_probe_bpf;
-struct ring_buffer;
+
+/* The programs' ring buffer, mapped. */
+struct capture_ring {
+	uint64_t *read;		 /* how far it is read */
+	const uint64_t *written; /* how far written, and a page further on what */
+	size_t bytes;		 /* a power of two */
+};
 
 struct capture {
 	const struct options *options;
@@ -34,8 +40,7 @@ struct capture {
 	bool can_hold;			 /* the kernel has what holding a thread needs */
 	struct bpf_link *spurious_traps; /* NULL: they are not looked for */
 	struct bpf_link *thread_exits;	 /* NULL: calls are not timed */
-	struct ring_buffer *ring;
-	const uint64_t *ring_at; /* a page each: how far it is read, how far written */
+	struct capture_ring ring;
 	int wakes_fd;
 	struct shed_site *rates; /* the programs', by site; NULL: any number is reported */
 	size_t rate_count;
@@ -99,8 +104,13 @@ void capture_close_ring(struct capture *capture);
 int capture_map_rates(struct capture *capture);
 void capture_unmap_rates(struct capture *capture);
 
-/* What ring_buffer__new() asks for: @ctx is the capture. */
-int capture_on_event(void *ctx, void *data, size_t size);
+/*
+ * Hand on what has been written so far. -EAGAIN: somebody has had enough, and there may be more.
+ */
+int capture_read_ring(struct capture *capture);
+
+/* Hand on one event. -EAGAIN: no more of them for now. */
+int capture_on_event(struct capture *capture, const void *data, size_t size);
 
 /*
  * Before the reader sleeps: the programs wake it once, from now on. False: so much is waiting by

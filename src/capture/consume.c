@@ -43,9 +43,8 @@ static bool has_values(const struct capture *capture, const struct hit_event *ev
 	       values->fate < WATCH_FATES;
 }
 
-int capture_on_event(void *ctx, void *data, size_t size)
+int capture_on_event(struct capture *capture, const void *data, size_t size)
 {
-	struct capture *capture = ctx;
 	const struct hit_event *event = data;
 	bool more = true;
 
@@ -123,7 +122,7 @@ static int keep_attached(struct capture *capture, struct error *err)
 static bool consume_some(struct capture *capture)
 {
 	capture->consume_until_ns = clock_now_ns() + (uint64_t)POLL_MS * NS_PER_MS;
-	return ring_buffer__consume(capture->ring) == -EAGAIN;
+	return capture_read_ring(capture) == -EAGAIN;
 }
 
 /* Are hits to stay where they are? While the ring buffer has room for as many again. */
@@ -204,7 +203,7 @@ bool capture_drain(struct capture *capture, const struct capture_handlers *handl
 {
 	capture->handlers = handlers;
 	capture->consume_until_ns = 0;
-	if (ring_buffer__consume(capture->ring) == -EAGAIN)
+	if (capture_read_ring(capture) == -EAGAIN)
 		return true;
 	/* They cost the target nothing but at a collection, and the last hits are named by them. */
 	if (last)

@@ -82,6 +82,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 		bpf->rodata->target_tid = (uint32_t)process_thread_ns_id(process, options->tid);
 	bpf->rodata->max_frames =
 		options->stack == STACK_MODE_NONE ? 0 : (uint32_t)options->max_frames;
+	bpf->rodata->walk_only = options->walk_only;
 	bpf->rodata->max_hits = options->max_hits;
 	if (capture->needs_isolates)
 		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();

@@ -89,6 +89,7 @@ struct options {
 	bool depth_chosen;
 	bool no_values; /* of --watch: none is captured */
 	bool traced;	/* --trace, or a --list of how it would be */
+	bool walk_only; /* no option: stacks are walked, and nobody gets them (tests/bench) */
 	enum stack_mode stack;
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;

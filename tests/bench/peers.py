@@ -25,6 +25,7 @@ BATCHES = 40
 CALLS = 300
 PAUSE_S = 0.008
 SETTLE_S = 0.5  # perf lets events through a while after the probe is there
+LOOKS = 3
 BARE_NS = 100  # what a call takes without a probe is far below
 EVENT = f"place_probe_bench_{os.getpid()}"
 
@@ -42,7 +43,8 @@ class Target:
         return float(self.app.ask(f"calls {calls} {depth}", "done")[1])
 
     def probed(self):
-        return self.nanoseconds(CALLS, DEPTHS[0]) > BARE_NS
+        # Who has lost the CPU meanwhile has taken as long as with a probe.
+        return min(self.nanoseconds(CALLS, DEPTHS[0]) for _ in range(LOOKS)) > BARE_NS
 
 
 def end(process):

@@ -22,7 +22,7 @@ enum what { PLAIN, WATCH, TRACE };
 enum {
 	SHARED_FRAME_BYTES = 64, /* BPF_PRIV_STACK_MIN_SIZE, kernel/bpf/verifier.c */
 	LOG_STATS = 4,		 /* BPF_LOG_STATS */
-	LOG_BYTES = 1 << 16,
+	LOG_BYTES = 1 << 18,	 /* meanwhile it has a line for each call */
 	PROGRAMS_MAX = 16,
 	RING_BYTES = 4096,
 };

@@ -5,7 +5,7 @@
  * commands:
  *
  *   where            answers "at ADDRESS EXIT": the function's, and its return's
- *   ways N           answers "done N" for one call of it by each of so many ways, at most a million
+ *   ways N [FIRST]   answers "done N" for one call of it by each of so many ways, from that one on, of a million
  *   calls N DEPTH    answers "done NS" for a call of it; with it there are DEPTH frames up to main()
  */
 #include <signal.h>
@@ -91,7 +91,7 @@ __attribute__((noinline, noclone)) static void turn(unsigned int way, int left)
 int main(void)
 {
 	char line[80];
-	int calls, depth;
+	int calls, depth, first;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -100,7 +100,9 @@ int main(void)
 		if (sscanf(line, "calls %d %d", &calls, &depth) == 2 && calls > 0)
 			printf("done %.1f\n", call_at(depth - OTHER_FRAMES, calls));
 		else if (sscanf(line, "ways %d", &calls) == 1) {
-			for (int i = 0; i < calls; i++)
+			if (sscanf(line, "ways %*d %d", &first) != 1)
+				first = 0;
+			for (int i = first; i < first + calls; i++)
 				turn((unsigned int)i, TURNS);
 			printf("done %d\n", calls);
 		} else
