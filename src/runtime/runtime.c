@@ -238,6 +238,15 @@ const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id,
 						 "its runtime does not tell";
 }
 
+const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			      void *ctx)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->collects ? runtime->ops->collects(runtime, fn, ctx) :
+						   "its runtime does not tell";
+}
+
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
 	return ask_each(runtimes, recheck_begin, err);

@@ -239,6 +239,12 @@ struct runtime_ops {
 	 */
 	const char *(*throws)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
+	/*
+	 * Likewise for the function whose second argument is 0 when a collection is over, while all
+	 * threads that run managed code stand still.
+	 */
+	const char *(*collects)(const struct runtime *runtime, code_place_fn fn, void *ctx);
+
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
 
@@ -330,6 +336,10 @@ void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_no
  */
 const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			    void *ctx);
+
+/* Likewise, where it says that a collection is over. */
+const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			      void *ctx);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */

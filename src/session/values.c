@@ -17,6 +17,7 @@
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
+#include "session/async.h"
 #include "session/session_internal.h"
 #include "session/thrown.h"
 #include "session/values_internal.h"
@@ -324,6 +325,7 @@ void session_values_add(struct session *session)
 		add_site(session, (uint32_t)values->sites);
 	if (session->options->mode != MODE_WATCH || values->expressions.filters)
 		ask_of_undecided(session);
+	session_async_add(session);
 }
 
 const struct value_type *session_values_by(const struct session *session, uint32_t program)

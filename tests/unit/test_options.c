@@ -140,6 +140,8 @@ UNIT_TEST(watch)
 	assert_int_equal(o.slow_ns, 1000000);
 	assert_int_equal(parse("--watch --no-values A::B -- true", &o, NULL), 0);
 	assert_true(o.no_values && o.command);
+	assert_int_equal(parse("--watch --async A::B -- true", &o, NULL), 0);
+	assert_true(o.async);
 	assert_int_equal(parse("--watch --if id>1 --no-values 1 A::B", &o, NULL), 0);
 	assert_string_equal(o.filter, "id>1");
 	assert_int_equal(parse("-c --if id>1 --no-values 1 A::B", &o, NULL), 0);

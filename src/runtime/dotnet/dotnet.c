@@ -327,6 +327,7 @@ const struct runtime_ops dotnet_ops = {
 	.object_type = dotnet_object_type,
 	.context_name = dotnet_context_name,
 	.throws = dotnet_throws,
+	.collects = dotnet_collects,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,

@@ -163,6 +163,7 @@ static const struct {
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */
 static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
+enum { HEAP_AFTER_CONFIG = 7 }; /* g_pGCHeap */
 
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
@@ -206,6 +207,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		.instantiated_bytes = major >= 9 ? 40 : 32,
 		.dac_app_domain = major == 8 ? DAC_APP_DOMAIN_8 : 0,
 		.dac_config = in_table ? dac_config[major - OLDEST] : 0,
+		.dac_heap = in_table ? dac_config[major - OLDEST] + HEAP_AFTER_CONFIG : 0,
 		.debug_info_packed = major >= 10, /* debuginfostore.cpp */
 		.buffer_points = major == 8,
 		.aggressive_is_tiered = major == 8,

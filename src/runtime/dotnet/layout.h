@@ -158,6 +158,7 @@ struct layout {
 	unsigned int instantiated_bytes;
 	unsigned int dac_app_domain; /* index in the table for debuggers; 0: not needed */
 	unsigned int dac_config;     /* likewise; 0: not known */
+	unsigned int dac_heap;	     /* likewise */
 	bool debug_info_packed;	     /* see debug_info.h */
 	bool buffer_points;	     /* of dynamic metadata: its bytes lie elsewhere */
 	bool aggressive_is_tiered;   /* AggressiveOptimization makes tier-1, not optimised, code */
