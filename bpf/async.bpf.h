@@ -34,6 +34,8 @@ const volatile bool watch_async;
 __u32 async_counts;
 __u32 async_epoch;
 __u64 async_ids;
+/* All 0: not known. */
+__u64 async_fault_at[ASYNC_HOPS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -97,7 +99,7 @@ static __always_inline struct async_box *async_find(__u64 box, __u32 epoch, __u6
 }
 
 /* The event of slot @number tells the end of call @id. */
-__noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome)
+__noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome, __u64 fault)
 {
 	struct watch_slot *slot = watch_slot_of(number);
 
@@ -107,6 +109,7 @@ __noinline int async_tell(__u64 number, __u64 id, __u64 took_ns, __u32 outcome)
 	slot->values.async_id = id;
 	slot->values.async_ns = took_ns ? took_ns : 1;
 	slot->values.async_outcome = outcome;
+	slot->values.async_fault = fault;
 	return 0;
 }
 
@@ -214,15 +217,31 @@ __noinline int async_resume(__u64 number)
 	return 0;
 }
 
-/* A call of @site begins of which nothing is kept. */
-__noinline int async_missed(__u32 site)
+/* Is the step that begins, of the machine @this that has no object, its first one? */
+static __always_inline bool async_is_first(__u64 this, const struct async_site *about)
+{
+	__u32 state = 0;
+
+	return !bpf_probe_read_user(&state, sizeof(state), (void *)(this + about->state_at)) &&
+	       (__s32)state == ASYNC_STATE_RUNS;
+}
+
+/* A call of @site begins of which nothing is kept, so that it is not known what it comes to. */
+static __noinline int async_missed(__u32 site, const bpf_user_pt_regs_t *ctx)
 {
 	const struct async_site *about = bpf_map_lookup_elem(&async_sites, &site);
 	struct async_totals *totals =
 		about && about->kind == ASYNC_STEP ? async_totals_of(about->method) : NULL;
+	__u64 this = argument_of(ctx, 1);
 
-	if (totals)
-		__sync_fetch_and_add(&totals->unknown, 1);
+	if (!totals)
+		return 0;
+	if (!async_word(this + about->task_at)) {
+		if (!async_is_first(this, about))
+			return 0;
+		__sync_fetch_and_add(&totals->started, 1);
+	}
+	__sync_fetch_and_add(&totals->unknown, 1);
 	return 0;
 }
 
@@ -232,10 +251,9 @@ static __noinline int async_enter(__u32 number, __u32 site, struct timed_thread 
 {
 	struct watch_slot *slot = watch_slot_of(number);
 	const struct async_site *about;
-	__u32 state = 0;
 
 	if (!slot)
-		return async_missed(site);
+		return async_missed(site, ctx);
 	slot->async.turn = 0;
 	about = bpf_map_lookup_elem(&async_sites, &site);
 	if (!about || about->kind == ASYNC_NONE)
@@ -251,9 +269,7 @@ static __noinline int async_enter(__u32 number, __u32 site, struct timed_thread 
 		slot->async.holders = async_read_kept(slot, ctx) ? 0 : async_held(number);
 		return async_resume(number);
 	}
-	if (bpf_probe_read_user(&state, sizeof(state),
-				(void *)(slot->async.this + about->state_at)) ||
-	    (__s32)state != ASYNC_STATE_RUNS) {
+	if (!async_is_first(slot->async.this, about)) {
 		slot->async.kind = ASYNC_NONE;
 		return 0;
 	}

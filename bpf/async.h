@@ -13,6 +13,7 @@ enum {
 	ASYNC_BOXES = 1 << 16,
 	ASYNC_KEPT = 14, /* registers and words of the stack */
 	ASYNC_WORDS = 8, /* of the stack above a step, that are looked at for its object */
+	ASYNC_HOPS = 6,	 /* from a Task that has faulted to its exception: offsets of references */
 };
 
 enum async_kind {
@@ -81,6 +82,7 @@ struct async_box {
 	__u32 news; /* enum async_news */
 	__u32 outcome;
 	__u32 steps; /* that have begun, of this epoch */
+	__u64 fault; /* with ASYNC_ENDED: type of the exception; 0: none, or not known */
 };
 
 /* Of a step under way, in its struct watch_slot. */
@@ -96,12 +98,13 @@ struct async_step {
 	__u16 method;
 	__u32 turn; /* among the steps of its epoch, from 1 on; 0: not known */
 	__u32 reserved;
+	__u64 fault; /* as in a box */
 	__u64 kept[ASYNC_KEPT];
 	struct async_box fresh; /* one that is to be kept */
 };
 
 _Static_assert(sizeof(struct async_site) == 16, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct async_totals) == 72, "layout is shared");
-_Static_assert(sizeof(struct async_box) == 48, "layout is shared");
+_Static_assert(sizeof(struct async_box) == 56, "layout is shared");
 
 #endif

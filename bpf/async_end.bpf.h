@@ -64,6 +64,16 @@ static __always_inline __u32 async_outcome(__u64 task, const struct async_site *
 					     ASYNC_COMPLETED;
 }
 
+/* The type of the exception in the Task @object, that has faulted; 0: not known. */
+static __noinline __u64 async_fault_of(__u64 object)
+{
+	if (!async_fault_at[0])
+		return 0;
+	for (int i = 0; i < ASYNC_HOPS && object; i++)
+		object = async_word(object + async_fault_at[i]);
+	return object ? async_table_of(object) : 0;
+}
+
 __noinline int async_count_end(__u32 method, __u32 outcome, __u64 now_ns)
 {
 	struct async_totals *totals = async_totals_of(method);
@@ -138,7 +148,8 @@ __noinline int async_keep(__u64 number, __u64 key)
 		if (had & ASYNC_ENDED) {
 			async_count_paired(slot->async.method, false);
 			async_tell(slot->async.parent ? slot->async.parent : number, slot->async.id,
-				   found->ended_ns - slot->async.started_ns, found->outcome);
+				   found->ended_ns - slot->async.started_ns, found->outcome,
+				   found->fault);
 			bpf_map_delete_elem(&async_boxes, &key);
 		}
 		return 0;
@@ -173,11 +184,12 @@ __noinline int async_end_unknown(__u64 number, __u32 outcome, __u64 now_ns)
 		return 0;
 	found->ended_ns = now_ns;
 	found->outcome = outcome;
+	found->fault = slot->async.fault;
 	had = __sync_fetch_and_or(&found->news, ASYNC_ENDED);
 	if (!(had & ASYNC_BEGUN))
 		return 0;
 	async_count_paired(slot->async.method, false);
-	async_tell(number, found->id, now_ns - found->started_ns, outcome);
+	async_tell(number, found->id, now_ns - found->started_ns, outcome, slot->async.fault);
 	bpf_map_delete_elem(&async_boxes, &key);
 	return 0;
 }
@@ -196,7 +208,7 @@ __noinline int async_end(__u64 number, __u32 outcome)
 	if (slot->async.box)
 		async_forget(slot->async.box, slot->async.epoch, slot->async.id);
 	return async_tell(slot->async.parent ? slot->async.parent : number, slot->async.id,
-			  now_ns - slot->async.started_ns, outcome);
+			  now_ns - slot->async.started_ns, outcome, slot->async.fault);
 }
 
 enum async_next {
@@ -271,8 +283,12 @@ __noinline int async_returned(__u64 number, bool kept, bool jumps)
 	over = next == ASYNC_NO_NEXT && async_is_over(state, had, task);
 	if (had)
 		task = slot->async.box;
-	if (over)
-		return async_end(number, jumps ? ASYNC_COMPLETED : async_outcome(task, about));
+	if (over) {
+		__u32 outcome = jumps ? ASYNC_COMPLETED : async_outcome(task, about);
+
+		slot->async.fault = outcome == ASYNC_FAULTED ? async_fault_of(task) : 0;
+		return async_end(number, outcome);
+	}
 	/* What goes on as another object is kept anew. */
 	return !had || (slot->async.id && had != slot->async.box) ? async_keep(number, task) : 0;
 }

@@ -170,7 +170,8 @@ struct watch_values {
 	__u16 async_news;    /* enum async_news: of an asynchronous call as a whole, */
 	__u16 async_outcome; /* enum async_outcome */
 	__u64 async_id;
-	__u64 async_ns; /* how long it has taken */
+	__u64 async_ns;	   /* how long it has taken */
+	__u64 async_fault; /* MethodTable of the exception that it has faulted by; 0: not known */
 };
 
 enum watch_use {
@@ -216,7 +217,7 @@ struct watch_losses {
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
 _Static_assert((int)WATCH_WORDS == 1 << (int)WATCH_PUT_SIZE_SHIFT, "a byte has source and size");
 _Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
-_Static_assert(sizeof(struct watch_values) == 32, "layout is shared");
+_Static_assert(sizeof(struct watch_values) == 40, "layout is shared");
 _Static_assert((int)WATCH_SLOT_BYTES > 2 * (int)WATCH_BYTES, "what is sent is bounded by a mask");
 _Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");

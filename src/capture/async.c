@@ -77,6 +77,12 @@ bool capture_watch_collections(struct capture *capture, struct uprobe_site *site
 	return capture->collections;
 }
 
+void capture_watch_faults(struct capture *capture, const uint64_t at[ASYNC_HOPS])
+{
+	memcpy(&capture->bpf->bss->async_fault_at[1], &at[1], (ASYNC_HOPS - 1) * sizeof(at[0]));
+	__atomic_store_n(&capture->bpf->bss->async_fault_at[0], at[0], __ATOMIC_SEQ_CST);
+}
+
 void capture_unwatch_collections(struct capture *capture)
 {
 	__atomic_store_n(&capture->bpf->bss->async_counts, 0, __ATOMIC_SEQ_CST);

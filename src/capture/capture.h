@@ -117,6 +117,9 @@ bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site);
  */
 bool capture_watch_collections(struct capture *capture, struct uprobe_site *site);
 
+/* Likewise, where Tasks have the exceptions that they have faulted by (runtime_ops.fault_path). */
+void capture_watch_faults(struct capture *capture, const uint64_t at[ASYNC_HOPS]);
+
 /* What @site of the plan is of asynchronous calls; that is not told twice. */
 void capture_use_async(const struct capture *capture, uint32_t site,
 		       const struct async_site *about);

@@ -19,7 +19,13 @@ void text_async(struct output *output, const struct output_async *async)
 	text_add_printable(line, async->name);
 	text_add_char(line, '(');
 	text_add(line, async->arguments ? async->arguments : async->why ? "..." : "");
-	text_printf(line, ") %s after ", async_outcome_names[async->outcome]);
+	text_printf(line, ") %s ", async_outcome_names[async->outcome]);
+	if (async->exception) {
+		text_add(line, "by ");
+		text_add_printable(line, async->exception);
+		text_add_char(line, ' ');
+	}
+	text_add(line, "after ");
 	text_add_duration(line, async->took_ns);
 	text_add(line, " [async]");
 	if (async->why)
@@ -63,6 +69,8 @@ void json_async(struct output *output, const struct output_async *async)
 	text_add(line, async->arguments ? async->arguments : "null");
 	text_add(line, ",\"no_values\":");
 	json_string(line, async->why);
+	text_add(line, ",\"exception\":");
+	json_string(line, async->exception);
 	text_add(line, "}\n");
 	output_line(output);
 }

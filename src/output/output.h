@@ -79,10 +79,9 @@ struct output_async {
 	const char *arguments;
 	const char *why;
 	uint64_t id; /* tells it from others of the run */
-	uint64_t time_ns;
-	pid_t tid;
 	uint64_t took_ns;
 	enum async_outcome outcome;
+	const char *exception; /* type of what it has faulted by; NULL: not known */
 };
 
 /* All of one method. */

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
+#include "bpf/async.h"
 #include "bpf/event.h"
 #include "method/body.h"
 #include "runtime/range.h"
@@ -245,6 +246,12 @@ struct runtime_ops {
 	 */
 	const char *(*collects)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
+	/*
+	 * The way from a Task that has faulted to the exception: in each object where the reference
+	 * to the next one is. False: it is not known.
+	 */
+	bool (*fault_path)(const struct runtime *runtime, uint64_t at[ASYNC_HOPS]);
+
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
 
@@ -340,6 +347,10 @@ const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id,
 /* Likewise, where it says that a collection is over. */
 const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			      void *ctx);
+
+/* See fault_path above. */
+bool runtimes_fault_path(const struct runtimes *runtimes, enum runtime_id id,
+			 uint64_t at[ASYNC_HOPS]);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */

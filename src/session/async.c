@@ -8,15 +8,15 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/sorted.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "capture/capture.h"
 #include "output/output.h"
 #include "probe/uprobes.h"
 #include "runtime/runtime.h"
+#include "session/async_calls.h"
+#include "session/call_name.h"
 #include "session/session_internal.h"
 #include "session/values_internal.h"
 
@@ -28,18 +28,6 @@ enum {
 static const char of_machine[] = "state machine of ";
 static const char refused[] = "the kernel refused the probe that sees collections";
 
-/* A call of which not all has come. */
-struct async_call {
-	uint64_t id; /* first: base/tree.h */
-	char *arguments;
-	const char *why; /* there are none */
-	bool begun;
-	bool ended;
-	uint32_t method;
-	struct output_async end;
-	char comm[EVENT_COMM_BYTES];
-};
-
 struct session_async {
 	char **methods; /* by number */
 	size_t method_count;
@@ -47,26 +35,55 @@ struct session_async {
 	uint32_t *of_sites; /* method number + 1; 0: not known yet */
 	size_t site_count;
 	size_t site_capacity;
-	void *calls; /* of struct async_call by id */
-	size_t call_count;
-	uint64_t oldest;
+	struct async_calls calls;
 	bool asked; /* the runtime, for collections */
 	bool no_room;
 	struct text name;
 };
+
+static void write_call(void *ctx, const struct async_call *call)
+{
+	struct session *session = ctx;
+	struct session_async *async = session->async;
+	const struct async_end *end = &call->end;
+	const struct hit hit = {
+		.time_ns = end->time_ns,
+		.pid = session->pid,
+		.tid = end->tid,
+		.comm = end->comm,
+		.method = async->methods[end->method],
+		.duration_ns = end->took_ns,
+	};
+	struct output_async out = {
+		.hit = &hit,
+		.id = call->id,
+		.arguments = call->arguments,
+		.why = call->why,
+		.took_ns = end->took_ns,
+		.outcome = end->outcome,
+		.exception = end->exception,
+	};
+
+	text_clear(&async->name);
+	call_name_add_plain(&async->name, hit.method);
+	out.name = text_chars(&async->name);
+	output_async(&session->output, &out);
+	session->counts.shown++;
+}
 
 int session_async_create(struct session *session, struct error *err)
 {
 	if (!session->options->async)
 		return 0;
 	session->async = calloc(1, sizeof(*session->async));
-	return session->async ? 0 : error_set(err, -ENOMEM, "no memory for asynchronous calls");
-}
-
-static void free_call(void *node)
-{
-	free(((struct async_call *)node)->arguments);
-	free(node);
+	if (!session->async)
+		return error_set(err, -ENOMEM, "no memory for asynchronous calls");
+	session->async->calls = (struct async_calls){
+		.limit = CALLS_MAX,
+		.write = write_call,
+		.ctx = session,
+	};
+	return 0;
 }
 
 void session_async_destroy(struct session_async *async)
@@ -77,7 +94,7 @@ void session_async_destroy(struct session_async *async)
 		free(async->methods[i]);
 	free(async->methods);
 	free(async->of_sites);
-	tdestroy(async->calls, free_call);
+	async_calls_deinit(&async->calls);
 	text_deinit(&async->name);
 	free(async);
 }
@@ -204,11 +221,14 @@ static void take_place(void *ctx, size_t file, struct file_offset offset, uint64
 /* As soon as the runtime is known. */
 static void watch_collections(struct session *session)
 {
+	uint64_t fault_at[ASYNC_HOPS];
 	const char *why;
 
 	if (session->async->asked || session->known != TARGET_RESOLVED)
 		return;
 	session->async->asked = true;
+	if (runtimes_fault_path(&session->resolution.runtimes, RUNTIME_DOTNET, fault_at))
+		capture_watch_faults(session->capture, fault_at);
 	why = runtimes_collects(&session->resolution.runtimes, RUNTIME_DOTNET, take_place, session);
 	if (why)
 		log_print(
@@ -250,72 +270,34 @@ void session_async_add(struct session *session)
 
 /* Calls -------------------------------------------------------------------------------------- */
 
-static void drop(struct session_async *async, struct async_call *call)
+/* The name of an exception's type; NULL: it is not known, or that is none. */
+static const char *exception_name(const struct session *session, uint64_t handle)
 {
-	tdelete(call, &async->calls, by_leading_number);
-	free_call(call);
-	async->call_count--;
+	const struct value_type *type =
+		handle ? runtimes_object_type(&session->resolution.runtimes, RUNTIME_DOTNET, handle,
+					      session->values->types) :
+			 NULL;
+
+	return find_field(type, "_message") && find_field(type, "_innerException") ? type->name :
+										     NULL;
 }
 
-static void write_call(struct session *session, struct async_call *call)
+static struct async_end end_of(const struct session *session, const struct hit_event *event,
+			       uint32_t method)
 {
-	struct session_async *async = session->async;
-	struct hit hit = {
-		.time_ns = call->end.time_ns,
-		.pid = session->pid,
-		.tid = call->end.tid,
-		.comm = call->comm,
-		.method = async->methods[call->method],
-		.tier = NULL,
-		.duration_ns = call->end.took_ns,
+	const struct watch_values *values = hit_event_values(event);
+	struct async_end end = {
+		.time_ns = event->time_ns,
+		.took_ns = values->async_ns,
+		.method = method,
+		.tid = (pid_t)event->tid,
+		.outcome = (enum async_outcome)values->async_outcome,
+		.exception = exception_name(session, values->async_fault),
 	};
 
-	text_clear(&async->name);
-	call_name_add_plain(&async->name, hit.method);
-	call->end.hit = &hit;
-	call->end.name = text_chars(&async->name);
-	call->end.arguments = call->arguments;
-	call->end.why = call->begun ? call->why : "its beginning was lost";
-	output_async(&session->output, &call->end);
-	session->counts.shown++;
-}
-
-/* The oldest is shown without its arguments if its end has come, else forgotten. */
-static void make_room(struct session *session)
-{
-	struct session_async *async = session->async;
-
-	while (async->call_count > CALLS_MAX) {
-		struct async_call *call = tree_find(&async->calls, async->oldest++);
-
-		if (!call)
-			continue;
-		if (call->ended)
-			write_call(session, call);
-		drop(async, call);
-	}
-}
-
-static void note_begun(struct async_call *call, const struct output_call *from)
-{
-	call->begun = true;
-	call->arguments = from->arguments ? strdup(from->arguments) : NULL;
-	call->why = from->arguments ? NULL : from->why;
-}
-
-static void note_ended(struct async_call *call, const struct hit_event *event,
-		       const struct watch_values *values)
-{
-	call->ended = true;
-	memcpy(call->comm, event->comm, EVENT_COMM_BYTES);
-	call->comm[EVENT_COMM_BYTES - 1] = '\0';
-	call->end.time_ns = event->time_ns;
-	call->end.tid = (pid_t)event->tid;
-	call->end.took_ns = values->async_ns;
-	call->end.id = values->async_id;
-	call->end.outcome = values->async_outcome < ASYNC_OUTCOMES ?
-				    (enum async_outcome)values->async_outcome :
-				    ASYNC_COMPLETED;
+	memcpy(end.comm, event->comm, EVENT_COMM_BYTES);
+	end.comm[EVENT_COMM_BYTES - 1] = '\0';
+	return end;
 }
 
 bool session_async_take(struct session *session, const struct hit_event *event,
@@ -323,26 +305,17 @@ bool session_async_take(struct session *session, const struct hit_event *event,
 {
 	const struct watch_values *values = hit_event_values(event);
 	struct session_async *async = session->async;
-	struct async_call *call;
-	bool is_new;
+	struct async_end end;
 
 	if (!async || !values->async_news || event->site >= async->site_count ||
 	    !async->of_sites[event->site])
 		return false;
-	call = tree_take(&async->calls, values->async_id, sizeof(*call), &is_new);
-	if (!call)
+	if (values->async_news & ASYNC_BEGUN)
+		async_calls_begun(&async->calls, values->async_id, from->arguments, from->why);
+	if (!(values->async_news & ASYNC_ENDED) || values->async_outcome >= ASYNC_OUTCOMES)
 		return true;
-	async->call_count += is_new;
-	call->method = async->of_sites[event->site] - 1;
-	if (values->async_news & ASYNC_BEGUN && !call->begun)
-		note_begun(call, from);
-	if (values->async_news & ASYNC_ENDED && !call->ended)
-		note_ended(call, event, values);
-	if (call->begun && call->ended) {
-		write_call(session, call);
-		drop(async, call);
-	}
-	make_room(session);
+	end = end_of(session, event, async->of_sites[event->site] - 1);
+	async_calls_ended(&async->calls, values->async_id, &end);
 	return true;
 }
 
@@ -367,7 +340,8 @@ static bool write_total(struct session *session, uint32_t number)
 	total.not_paired = ended > counted.paired ? ended - counted.paired : 0;
 	total.open_known = counted.unknown == 0 && ended <= counted.started;
 	total.open = total.open_known ? counted.started - ended : 0;
-	if (total.open_known && total.open == 0 && ended)
+	/* An end before all beginnings is of a call that was under way before the run. */
+	if (total.open_known && total.open == 0 && ended && (int64_t)counted.sum_ns > 0)
 		total.mean_ns = counted.sum_ns / ended;
 	output_async_total(&session->output, &total);
 	return total.open_known;
@@ -380,14 +354,7 @@ bool session_async_report(struct session *session)
 
 	if (!async)
 		return true;
-	for (; async->call_count && async->oldest < UINT64_MAX; async->oldest++) {
-		struct async_call *call = tree_find(&async->calls, async->oldest);
-
-		if (call && call->ended)
-			write_call(session, call);
-		if (call)
-			drop(async, call);
-	}
+	async_calls_finish(&async->calls);
 	for (size_t i = 0; i < async->method_count; i++)
 		known &= write_total(session, (uint32_t)i);
 	if (async->no_room)

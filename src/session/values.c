@@ -318,7 +318,9 @@ void session_values_add(struct session *session)
 
 	if (values && session->options->mode == MODE_WATCH)
 		session_watch_thrown(session);
-	if (!values || (session->options->no_values && !values->expressions.filters))
+	/* Without any of these nobody asks what methods are given. */
+	if (!values || (session->options->no_values && !values->expressions.filters &&
+			!session->options->async))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)

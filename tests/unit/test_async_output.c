@@ -23,10 +23,12 @@ static void write_calls(struct output *output)
 	async.arguments = "[5]";
 	output_async(output, &async);
 	async.outcome = ASYNC_FAULTED;
+	async.exception = "A\tB";
 	async.arguments = NULL;
 	async.why = "its beginning was lost";
 	output_async(output, &async);
 	async.outcome = ASYNC_CANCELED;
+	async.exception = NULL;
 	async.why = NULL;
 	output_async(output, &async);
 }
@@ -35,20 +37,20 @@ UNIT_TEST(calls)
 {
 	check(&text, write_calls,
 	      "    0.000001  worker          4711/4712  A::b([5]) completed after 1.50 us [async]\n"
-	      "    0.000001  worker          4711/4712  A::b(...) faulted after 1.50 us [async] "
+	      "    0.000001  worker          4711/4712  A::b(...) faulted by A?B after 1.50 us [async] "
 	      "[no values: its beginning was lost]\n"
 	      "    0.000001  worker          4711/4712  A::b() canceled after 1.50 us [async]\n");
 	check_json(&json, write_calls,
 		   "{'type':'async','time_ns':2500,'pid':4711,'tid':4712,'comm':'worker',"
 		   "'method':'A::b(int32)','tier':null,'duration_ns':1500,'id':7,"
-		   "'outcome':'completed','arguments':[5],'no_values':null}\n"
+		   "'outcome':'completed','arguments':[5],'no_values':null,'exception':null}\n"
 		   "{'type':'async','time_ns':2500,'pid':4711,'tid':4712,'comm':'worker',"
 		   "'method':'A::b(int32)','tier':null,'duration_ns':1500,'id':7,"
 		   "'outcome':'faulted','arguments':null,"
-		   "'no_values':'its beginning was lost'}\n"
+		   "'no_values':'its beginning was lost','exception':'A\\tB'}\n"
 		   "{'type':'async','time_ns':2500,'pid':4711,'tid':4712,'comm':'worker',"
 		   "'method':'A::b(int32)','tier':null,'duration_ns':1500,'id':7,"
-		   "'outcome':'canceled','arguments':null,'no_values':null}\n");
+		   "'outcome':'canceled','arguments':null,'no_values':null,'exception':null}\n");
 }
 
 static void write_totals(struct output *output)

@@ -4,13 +4,18 @@
  * IGCHeap::SetGCInProgress(false) before it lets threads go on (src/coreclr/vm/threadsuspend.cpp).
  * That is a virtual function of the object g_pGCHeap, at the same place of its table in .NET 8, 9
  * and 10 (src/coreclr/gc/gcinterface.h), whichever collector it is.
+ *
+ * And where a Task has the exception that it has faulted by, for those who ask for both.
  */
 #include "code/collector_code.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/jit.h"
 #include "target/target.h"
 
-enum { SET_IN_PROGRESS = 45 };
+enum {
+	SET_IN_PROGRESS = 45,
+	FIRST_ELEMENT = 16, /* of an array */
+};
 
 static const char unknown[] = "where the runtime's collector is done is not known";
 
@@ -28,6 +33,22 @@ static uint64_t find_function(const struct clr *clr)
 	function = look_u64(&look, table + 8ull * SET_IN_PROGRESS);
 	look_copy(&look, function, code, sizeof(code));
 	return !look.bad && collector_code_stores(code, sizeof(code)) ? function : 0;
+}
+
+bool dotnet_fault_path(const struct runtime *runtime, uint64_t at[ASYNC_HOPS])
+{
+	const struct dotnet *dotnet = (const struct dotnet *)runtime;
+	const struct layout *layout = dotnet->jit ? &dotnet->jit->clr.layout : NULL;
+
+	if (!layout)
+		return false;
+	at[0] = (uint64_t)layout->at[TASK_PROPERTIES];
+	at[1] = (uint64_t)layout->at[PROPERTIES_HOLDER];
+	at[2] = (uint64_t)layout->at[HOLDER_FAULTS];
+	at[3] = (uint64_t)layout->at[LIST_ITEMS];
+	at[4] = FIRST_ELEMENT;
+	at[5] = (uint64_t)layout->at[DISPATCH_EXCEPTION];
+	return true;
 }
 
 const char *dotnet_collects(const struct runtime *runtime, code_place_fn fn, void *ctx)

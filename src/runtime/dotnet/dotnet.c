@@ -328,6 +328,7 @@ const struct runtime_ops dotnet_ops = {
 	.context_name = dotnet_context_name,
 	.throws = dotnet_throws,
 	.collects = dotnet_collects,
+	.fault_path = dotnet_fault_path,
 	.ranges = dotnet_ranges,
 	.elsewhere = dotnet_elsewhere,
 	.map_name = map_name,

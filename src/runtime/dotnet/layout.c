@@ -149,6 +149,16 @@ static const struct {
 	[EXCEPTION_MESSAGE] = { "Exception", "_message", { 16, 16, 16 } },
 	[THROWN_PREVIOUS] = { "ExceptionInfo", "PreviousNestedInfo", { NONE, 0, 0 } },
 
+	/*
+	 * Of the framework, in src/libraries/System.Private.CoreLib/src/System: as the type loader
+	 * lays them out, in the order of their declarations, references first.
+	 */
+	[TASK_PROPERTIES] = { "Task", "m_contingentProperties", { 40, 40, 40 } },
+	[PROPERTIES_HOLDER] = { "ContingentProperties", "m_exceptionsHolder", { 24, 24, 24 } },
+	[HOLDER_FAULTS] = { "TaskExceptionHolder", "m_faultExceptions", { 16, 16, 16 } },
+	[LIST_ITEMS] = { "List", "_items", { 8, 8, 8 } },
+	[DISPATCH_EXCEPTION] = { "ExceptionDispatchInfo", "_exception", { 8, 8, 8 } },
+
 	/* codeman.h */
 	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
 	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },

@@ -128,6 +128,13 @@ enum layout_field {
 	EXCEPTION_MESSAGE,
 	THROWN_PREVIOUS,
 
+	/* From a Task that has faulted to its exception: see bpf/async.h. */
+	TASK_PROPERTIES,
+	PROPERTIES_HOLDER,
+	HOLDER_FAULTS,
+	LIST_ITEMS,
+	DISPATCH_EXCEPTION,
+
 	/* What stubs are. */
 	SECTION_RANGE_LIST,
 	RANGE_LIST_KIND,

@@ -101,7 +101,7 @@ internal static class Calls
     private static Task Second(Record record) => record.Kind switch
     {
         0 => Task.Delay(1),
-        3 => Task.FromException(new InvalidOperationException("later")),
+        3 => Task.FromException(new TimeoutException("later")),
         5 => Canceled(),
         6 => Task.Delay(0),
         _ => Task.CompletedTask,

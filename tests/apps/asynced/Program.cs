@@ -9,6 +9,7 @@
 //                                                                     -> done CALLS COLLECTIONS
 //   note PATH                     what became of the calls since the last time goes there, a line each
 //                                                                     -> noted CALLS
+//   fill NUMBER                   compile other code, each time another     -> filled NUMBER
 //   quit CODE                     exit with CODE                      -> (nothing)
 using System;
 using System.Collections.Generic;
@@ -73,6 +74,9 @@ internal static class Program
                 int count = All.Count;
                 All.Clear();
                 return $"noted {count}";
+            case ["fill", var number]:
+                Other.Fill(int.Parse(number));
+                return $"filled {number}";
             default:
                 return "error what was that";
         }
@@ -156,9 +160,10 @@ internal static class Program
         {
             record.Outcome = "canceled";
         }
-        catch (InvalidOperationException)
+        catch (Exception exception)
         {
             record.Outcome = "faulted";
+            record.Exception = exception.GetType().FullName;
         }
     }
 }

@@ -18,6 +18,7 @@ internal sealed class Record
     public readonly int Id, Method, Kind;
     public readonly TaskCompletionSource Source = new();
     public string Outcome = "open";
+    public string? Exception;
     private long before, first, last, after;
     private bool synchronous;
 
@@ -64,6 +65,7 @@ internal sealed class Record
     // "after" is 0 if it is not known.
     public override string ToString() =>
         $"{{\"id\":{Id},\"method\":\"{Names[Method]}\",\"kind\":{Kind},\"outcome\":\"{Outcome}\","
+        + $"\"exception\":{(Exception is null ? "null" : $"\"{Exception}\"")},"
         + $"\"synchronous\":{(synchronous ? "true" : "false")},"
         + $"\"before\":{before},\"first\":{first},\"last\":{last},\"after\":{after}}}";
 }
