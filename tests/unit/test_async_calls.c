@@ -161,15 +161,15 @@ UNIT_TEST(in_any_order)
 {
 	static struct seen seen[MANY];
 	struct async_calls calls = { .limit = MANY, .write = count, .ctx = seen };
-	uint32_t order[2 * MANY], state = 1;
+	uint32_t order[2 * MANY], random = 1;
 
 	for (uint32_t i = 0; i < 2 * MANY; i++)
 		order[i] = i;
 	for (uint32_t i = 2 * MANY - 1; i; i--) {
 		uint32_t other, swapped = order[i];
 
-		state = state * 1664525 + 1013904223;
-		other = (state >> 8) % (i + 1);
+		random = random * 1664525 + 1013904223;
+		other = (random >> 8) % (i + 1);
 		order[i] = order[other];
 		order[other] = swapped;
 	}
