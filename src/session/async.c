@@ -278,8 +278,9 @@ static const char *exception_name(const struct session *session, uint64_t handle
 					      session->values->types) :
 			 NULL;
 
-	return find_field(type, "_message") && find_field(type, "_innerException") ? type->name :
-										     NULL;
+	if (!type || !find_field(type, "_message") || !find_field(type, "_innerException"))
+		return NULL;
+	return type->name;
 }
 
 static struct async_end end_of(const struct session *session, const struct hit_event *event,
