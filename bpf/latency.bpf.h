@@ -22,6 +22,11 @@ const volatile bool trace_calls; /* --trace: each call below one of a root is re
 /* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
 
+/* Of --async, see async.bpf.h. */
+extern const volatile bool watch_async;
+static int async_enter(__u32 number, __u32 site, struct timed_thread *thread,
+		       const bpf_user_pt_regs_t *ctx);
+
 /* Likewise, see thrown.bpf.h. */
 int thrown_forget(__u64 id);
 
@@ -224,11 +229,15 @@ static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_use
 {
 	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
 	__u32 number = watch_enter(ctx, site, tid);
+	bool kept;
 
 	if (began_ns)
 		deduct_since(thread, began_ns);
-	if (call & CALL_ENDS &&
-	    watch_keep(number, thread && thread->depth < LATENCY_DEPTH, call & CALL_LATER))
+	kept = call & CALL_ENDS &&
+	       watch_keep(number, thread && thread->depth < LATENCY_DEPTH, call & CALL_LATER);
+	if (watch_async)
+		async_enter(kept ? number : 0, site, thread, ctx);
+	if (kept)
 		return number;
 	if (!(call & CALL_LATER))
 		return (__u64)number << 32;

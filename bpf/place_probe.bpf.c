@@ -134,6 +134,7 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/filter.bpf.h"
 #include "bpf/by.bpf.h"
 #include "bpf/latency.bpf.h"
+#include "bpf/async.bpf.h"
 #include "bpf/trace.bpf.h"
 #include "bpf/moving.bpf.h"
 #include "bpf/count_stacks.bpf.h"

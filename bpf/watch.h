@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/async.h"
+
 enum {
 	WATCH_CELLS = 8,	 /* scratch words of a program: 64 bits each, 0 at its beginning */
 	WATCH_OPS = 192,	 /* of one program, at most */
@@ -163,9 +165,13 @@ struct watch_values {
 	__u32 program; /* .first of that which has run */
 	__u16 entry_bytes;
 	__u16 exit_bytes;
-	__u16 fate;   /* enum watch_fate */
-	__u16 thrown; /* enum watch_thrown */
-	__u32 reserved2;
+	__u16 fate;	     /* enum watch_fate */
+	__u16 thrown;	     /* enum watch_thrown */
+	__u16 async_news;    /* enum async_news: of an asynchronous call as a whole, */
+	__u16 async_outcome; /* enum async_outcome */
+	__u64 async_id;
+	__u64 async_ns;	   /* how long it has taken */
+	__u64 async_fault; /* MethodTable of the exception that it has faulted by; 0: not known */
 };
 
 enum watch_use {
@@ -194,6 +200,7 @@ struct watch_slot {
 	struct watch_program program;
 	__u64 words[WATCH_WORDS]; /* by enum watch_source */
 	__u64 cells[WATCH_CELLS];
+	struct async_step async;
 	/* As it is sent: */
 	__u64 hit[WATCH_HIT_WORDS];
 	struct watch_values values;
@@ -210,7 +217,7 @@ struct watch_losses {
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
 _Static_assert((int)WATCH_WORDS == 1 << (int)WATCH_PUT_SIZE_SHIFT, "a byte has source and size");
 _Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
-_Static_assert(sizeof(struct watch_values) == 16, "layout is shared");
+_Static_assert(sizeof(struct watch_values) == 40, "layout is shared");
 _Static_assert((int)WATCH_SLOT_BYTES > 2 * (int)WATCH_BYTES, "what is sent is bounded by a mask");
 _Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");

@@ -26,14 +26,28 @@ static __always_inline void watch_count_lost(const struct watch_slot *slot)
 		__sync_fetch_and_add(&count->lost, 1);
 }
 
+/* Arguments that are kept for the end of the call are none of the hits that are asked for. */
+static __always_inline bool is_shown(const struct watch_slot *slot)
+{
+	return !watch_async || slot->async.kind == ASYNC_NONE ||
+	       slot->values.async_news & ASYNC_ENDED;
+}
+
 /* Is one more to be reported? It is filled in to the last. */
 static __always_inline bool watch_complete(struct watch_slot *slot)
 {
 	struct hit_event *event = (struct hit_event *)slot->hit;
 
-	if (!active || (slow_ns && event->duration_ns < slow_ns))
+	if (!active)
 		return false;
-	if (max_hits && __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
+	/* Steps are not told, but what there is to be said of the whole. */
+	if (watch_async && slot->async.kind != ASYNC_NONE) {
+		if (!async_has_news(slot))
+			return false;
+	} else if (slow_ns && event->duration_ns < slow_ns) {
+		return false;
+	}
+	if (max_hits && is_shown(slot) && __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return false;
 	event->time_ns = bpf_ktime_get_ns();
 	event->stack_end = STACK_TRUNCATED;
@@ -60,6 +74,8 @@ __noinline int watch_left(__u64 number, __u32 fate, __u64 took_ns)
 
 	if (!slot)
 		return 0;
+	if (watch_async)
+		async_left(number);
 	slot->values.fate = fate;
 	((struct hit_event *)slot->hit)->duration_ns = took_ns;
 	watch_send(slot);
@@ -127,6 +143,8 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 	if (!slot)
 		return 0;
 	began_ns = slot->within ? bpf_ktime_get_ns() : 0;
+	if (watch_async)
+		async_exit(number, ctx, jumps);
 	slot->words[WATCH_RESULT_0] = result_of(ctx);
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
 	slot->words[WATCH_STACK] = regs->stack_pointer;

@@ -58,6 +58,9 @@ static __noinline int watch_begin(struct watch_slot *slot, const bpf_user_pt_reg
 	slot->site = site;
 	slot->used = 0;
 	slot->thrown = 0;
+	slot->async.kind = ASYNC_NONE;
+	slot->async.box = slot->async.id = 0;
+	slot->async.parent = 0;
 	slot->stack_pointer = stack_pointer_of(ctx);
 	if (program)
 		slot->program = *program;

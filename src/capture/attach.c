@@ -236,6 +236,7 @@ void capture_detach(struct capture *capture)
 	capture->uprobes = NULL;
 	uprobes_destroy(capture->thrown);
 	capture->thrown = NULL;
+	capture_unwatch_collections(capture);
 	capture_note_left(capture);
 	if (capture->plan->timed && !capture->kept)
 		capture_settle_latencies(capture);

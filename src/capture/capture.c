@@ -64,10 +64,12 @@ void capture_destroy(struct capture *capture)
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
 	uprobes_destroy(capture->thrown);
+	uprobes_destroy(capture->collections);
 	capture_close_ring(capture);
 	capture_unmap_unwind(capture);
 	capture_unmap_latencies(capture);
 	capture_unmap_watch(capture);
+	capture_unmap_async(capture);
 	capture_unmap_rates(capture);
 	capture_unmap_merged(capture);
 	place_probe_bpf__destroy(capture->bpf);

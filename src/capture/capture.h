@@ -112,6 +112,25 @@ const struct moves_now *capture_watch_moves(struct capture *capture, struct upro
 bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site);
 
 /*
+ * --async: count the target's collections from now on, by a probe at @site (runtime_ops.collects);
+ * without that steps are not known to be of one call. False: the kernel refuses it.
+ */
+bool capture_watch_collections(struct capture *capture, struct uprobe_site *site);
+
+/* Likewise, where Tasks have the exceptions that they have faulted by (runtime_ops.fault_path). */
+void capture_watch_faults(struct capture *capture, const uint64_t at[ASYNC_HOPS]);
+
+/* What @site of the plan is of asynchronous calls; that is not told twice. */
+void capture_use_async(const struct capture *capture, uint32_t site,
+		       const struct async_site *about);
+
+/* What has been counted of the calls of a method, by the number that its sites were given. */
+struct async_totals capture_async_totals(const struct capture *capture, uint32_t method);
+
+/* Now and then: make room where calls were that a collection has come between. */
+void capture_sweep_async(struct capture *capture);
+
+/*
  * Follow methods through what the runtime compiles; see follow.h for what there is to do between
  * this and capture_activate(). The caller has set what comes before @config->process; the rest is
  * filled in here. -errno with @err set: then code that comes up is not probed.

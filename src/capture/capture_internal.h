@@ -30,9 +30,13 @@ struct capture {
 	struct process *process;
 	struct plan *plan; /* attaching marks its sites */
 	struct place_probe_bpf *bpf;
-	struct uprobes *uprobes; /* NULL: no site has one */
-	struct uprobes *moves;	 /* NULL: nobody counts how often objects move */
-	struct uprobes *thrown;	 /* NULL: exceptions are not seen */
+	struct uprobes *uprobes;     /* NULL: no site has one */
+	struct uprobes *moves;	     /* NULL: nobody counts how often objects move */
+	struct uprobes *thrown;	     /* NULL: exceptions are not seen */
+	struct uprobes *collections; /* NULL: nobody counts them */
+	struct async_site *async_sites;
+	struct async_totals *async_totals;
+	uint32_t async_swept; /* the epoch then */
 	struct breakpoints *breakpoints;
 	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
 	struct follow *follow;		 /* NULL: methods are not followed */
@@ -145,6 +149,12 @@ struct uprobes *capture_probe_all(const struct capture *capture, const struct bp
 
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);
+
+/* async.c */
+int capture_size_async(const struct capture *capture);
+int capture_map_async(struct capture *capture);
+void capture_unmap_async(struct capture *capture);
+void capture_unwatch_collections(struct capture *capture);
 
 /* Map what the programs know of each site, and unmap it. -errno. */
 int capture_map_latencies(struct capture *capture);

@@ -150,6 +150,8 @@ static void choose_programs(const struct capture *capture)
 		use_program(capture, capture_breakpoint_program(capture));
 	if (capture->options->mode == MODE_WATCH)
 		use_program(capture, bpf->progs.note_thrown);
+	if (capture->options->async)
+		use_program(capture, bpf->progs.note_collected);
 	if (has_breakpoints(capture) && debug_registers_are_virtual())
 		use_program(capture, bpf->progs.note_spurious_trap);
 	use_program(capture, bpf->progs.compile_begin);

@@ -64,6 +64,7 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 	bpf->rodata->linear_step_ns = 1;
 	bpf->rodata->latency_by = LATENCY_BY_CALLER;
 	bpf->rodata->watch_values = true;
+	bpf->rodata->watch_async = true;
 	bpf->rodata->watch_filters = true;
 	bpf->rodata->filters_at_end = true;
 	bpf->rodata->by_when = BY_END;

@@ -50,6 +50,7 @@ int capture_size_watch(const struct capture *capture)
 	bool watch = capture->options->mode == MODE_WATCH, filters = capture->options->filter;
 	bool scratches = filters || capture->options->by_value;
 	bool throws = watch && !capture->natives_only;
+	int result;
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
@@ -64,7 +65,8 @@ int capture_size_watch(const struct capture *capture)
 	bpf->rodata->thrown_bytes = capture->options->no_values ? 0 : THROWN_MESSAGE_BYTES;
 	bpf->rodata->watch_filters = filters;
 	bpf->rodata->filters_at_end = capture->options->filter_of_end;
-	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+	result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+	return result ? result : capture_size_async(capture);
 }
 
 static size_t bytes_of(const struct bpf_map *map)
@@ -90,7 +92,7 @@ int capture_map_watch(struct capture *capture)
 		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
 	if (result == 0 && capture->options->mode == MODE_WATCH)
 		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
-	return result;
+	return result ? result : capture_map_async(capture);
 }
 
 void capture_unmap_watch(struct capture *capture)
@@ -229,7 +231,7 @@ void capture_each_kept(const struct capture *capture, uint64_t now_ns,
 		struct hit_event *event = (struct hit_event *)slot->hit;
 
 		if (slot->use != WATCH_KEPT || slot->used > 2 * WATCH_BYTES ||
-		    slot->verdict == WATCH_LATER)
+		    slot->verdict == WATCH_LATER || slot->async.kind != ASYNC_NONE)
 			continue;
 		event->time_ns = now_ns;
 		event->duration_ns =

@@ -176,6 +176,12 @@ static int check_watch(const struct options *options, struct error *err)
 		return error_set(
 			err, -EINVAL,
 			"--record has no place for values: leave --watch out, or write to a file with -o");
+	if (options->async && options->mode != MODE_WATCH)
+		return error_set(err, -EINVAL, "--async goes with --watch: give that too");
+	if (options->async && options->filter)
+		return error_set(
+			err, -EINVAL,
+			"--if is for single steps, and --async shows whole calls: leave one of them out");
 	if (options->no_values && name)
 		return error_set(err, -EINVAL, "--no-values captures none, so leave %s out", name);
 	return 0;

@@ -22,6 +22,8 @@ const struct entry entries[] = {
 	{ 'm', "milliseconds", NULL, "likewise" },
 	{ 's', "seconds", NULL, "likewise" },
 	{ OPT_WATCH, "watch", NULL, "each call with arguments, result and time, without stack" },
+	{ OPT_ASYNC, "async", NULL,
+	  "with --watch: asynchronous calls of .NET as a whole, one line each" },
 	{ OPT_TRACE, "trace", NULL,
 	  "each call as a tree of the --calls below it, with their times" },
 	{ OPT_CALLS, "calls", "PATTERN", "with --trace: what is in the tree (repeatable)" },

@@ -50,6 +50,7 @@ enum {
 	OPT_IF,
 	OPT_TRACE,
 	OPT_CALLS,
+	OPT_ASYNC,
 };
 
 enum { ENTRIES_MAX = 96 };

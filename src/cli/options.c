@@ -134,6 +134,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->depth = (uint32_t)number;
 		options->depth_chosen = true;
 		return result;
+	case OPT_ASYNC:
+		options->async = true;
+		return 0;
 	case OPT_NO_VALUES:
 		options->no_values = true;
 		return 0;

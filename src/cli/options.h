@@ -87,6 +87,7 @@ struct options {
 	bool wait;	   /* for methods that do not exist yet; always with a command */
 	bool stack_chosen; /* by an option */
 	bool depth_chosen;
+	bool async;	/* of --watch: asynchronous calls as a whole */
 	bool no_values; /* of --watch: none is captured */
 	bool traced;	/* --trace, or a --list of how it would be */
 	bool walk_only; /* no option: stacks are walked, and nobody gets them (tests/bench) */

@@ -81,6 +81,18 @@ void output_call(struct output *output, const struct output_call *call)
 		output->ops->call(output, call);
 }
 
+void output_async(struct output *output, const struct output_async *async)
+{
+	if (output->ops->async)
+		output->ops->async(output, async);
+}
+
+void output_async_total(struct output *output, const struct output_async_total *total)
+{
+	if (output->ops->async_total)
+		output->ops->async_total(output, total);
+}
+
 void output_trace(struct output *output, const struct output_trace *trace)
 {
 	if (output->ops->trace)

@@ -17,6 +17,8 @@ struct output_ops {
 	void (*run)(struct output *output, const struct output_run *run);
 	void (*hit)(struct output *output, const struct hit *hit);
 	void (*call)(struct output *output, const struct output_call *call);
+	void (*async)(struct output *output, const struct output_async *async);
+	void (*async_total)(struct output *output, const struct output_async_total *total);
 	void (*trace)(struct output *output, const struct output_trace *trace);
 	struct output_kind *(*kind)(struct output *output, const struct hit *hit);
 	void (*kind_count)(struct output *output, struct output_kind *kind, uint64_t count);
@@ -137,6 +139,13 @@ void json_hit(struct output *output, const struct hit *hit);
 void json_begin_hit(struct output *output, const char *type, const struct hit *hit);
 void json_trace(struct output *output, const struct output_trace *trace);
 void json_call(struct output *output, const struct output_call *call);
+void json_async(struct output *output, const struct output_async *async);
+void json_async_total(struct output *output, const struct output_async_total *total);
+void text_async(struct output *output, const struct output_async *async);
+void text_async_total(struct output *output, const struct output_async_total *total);
+
+/* The words for an outcome, in JSON and text. */
+extern const char *const async_outcome_names[ASYNC_OUTCOMES];
 void json_folded(struct output *output, const char *stack, uint64_t count);
 void json_summary(struct output *output, const struct output_summary *summary);
 

@@ -72,6 +72,33 @@ struct output_call {
 	bool native; /* longjmp() leaves it, too */
 };
 
+/* An asynchronous call as a whole. */
+struct output_async {
+	const struct hit *hit; /* its end, in the thread that has made the last step */
+	const char *name;      /* as above, likewise: */
+	const char *arguments;
+	const char *why;
+	uint64_t id; /* tells it from others of the run */
+	uint64_t took_ns;
+	enum async_outcome outcome;
+	const char *exception; /* type of what it has faulted by; NULL: not known */
+};
+
+/* All of one method. */
+struct output_async_total {
+	const char *method;
+	uint64_t started;
+	uint64_t synchronous;
+	uint64_t ended[ASYNC_OUTCOMES];
+	uint64_t paired;
+	uint64_t not_paired; /* ended, and of when they had begun nothing is known */
+	uint64_t unknown;    /* steps that may have been the last or not */
+	uint64_t no_room;
+	uint64_t open;	  /* with .open_known: have begun and not ended */
+	uint64_t mean_ns; /* of all; 0: not all have ended, or not known */
+	bool open_known;
+};
+
 /* Within a trace, the calls of one method by those of another. */
 struct output_traced {
 	const char *method;
@@ -252,6 +279,8 @@ void output_site(struct output *output, const struct output_site *site);
 void output_run(struct output *output, const struct output_run *run);
 void output_hit(struct output *output, const struct hit *hit);
 void output_call(struct output *output, const struct output_call *call);
+void output_async(struct output *output, const struct output_async *async);
+void output_async_total(struct output *output, const struct output_async_total *total);
 void output_trace(struct output *output, const struct output_trace *trace);
 void output_counts(struct output *output, const struct output_count *counts, size_t count);
 void output_values(struct output *output, const struct output_values *values);

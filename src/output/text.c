@@ -345,6 +345,8 @@ static void write_values(struct output *output, const struct output_values *valu
 const struct output_ops text_output = {
 	.hit = write_hit,
 	.call = write_call,
+	.async = text_async,
+	.async_total = text_async_total,
 	.trace = text_trace,
 	.counts = write_counts,
 	.values = write_values,

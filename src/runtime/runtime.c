@@ -238,6 +238,23 @@ const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id,
 						 "its runtime does not tell";
 }
 
+const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			      void *ctx)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->collects ? runtime->ops->collects(runtime, fn, ctx) :
+						   "its runtime does not tell";
+}
+
+bool runtimes_fault_path(const struct runtimes *runtimes, enum runtime_id id,
+			 uint64_t at[ASYNC_HOPS])
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->fault_path && runtime->ops->fault_path(runtime, at);
+}
+
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 {
 	return ask_each(runtimes, recheck_begin, err);

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
 
+#include "bpf/async.h"
 #include "bpf/event.h"
 #include "method/body.h"
 #include "runtime/range.h"
@@ -239,6 +240,18 @@ struct runtime_ops {
 	 */
 	const char *(*throws)(const struct runtime *runtime, code_place_fn fn, void *ctx);
 
+	/*
+	 * Likewise for the function whose second argument is 0 when a collection is over, while all
+	 * threads that run managed code stand still.
+	 */
+	const char *(*collects)(const struct runtime *runtime, code_place_fn fn, void *ctx);
+
+	/*
+	 * The way from a Task that has faulted to the exception: in each object where the reference
+	 * to the next one is. False: it is not known.
+	 */
+	bool (*fault_path)(const struct runtime *runtime, uint64_t at[ASYNC_HOPS]);
+
 	/* The file that has the engine of it, of one whose functions are no methods to probe. */
 	const char *(*host)(const struct runtime *runtime);
 
@@ -330,6 +343,14 @@ void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_no
  */
 const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			    void *ctx);
+
+/* Likewise, where it says that a collection is over. */
+const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
+			      void *ctx);
+
+/* See fault_path above. */
+bool runtimes_fault_path(const struct runtimes *runtimes, enum runtime_id id,
+			 uint64_t at[ASYNC_HOPS]);
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */

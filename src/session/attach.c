@@ -420,7 +420,8 @@ static void log_attached(struct session *session)
 	session_log_registers(session);
 	session->not_probed = missed;
 	log_turns(session);
-	log_steps(plan, session->options->verbose);
+	if (!session->options->async)
+		log_steps(plan, session->options->verbose);
 	if (missed)
 		text_printf(&not_probed, "; %zu of %zu bodies are not probed (--list says why%s)",
 			    missed, plan->count,

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"
+#include "session/async.h"
 #include "session/tracing.h"
 #include "session/values.h"
 #include "target/sigbus.h"
@@ -317,6 +318,8 @@ enum session_event session_ask(struct session *session, struct error *err)
 		result = session_values_create(session, err);
 	if (result == 0)
 		result = session_traces_create(session, err);
+	if (result == 0)
+		result = session_async_create(session, err);
 	if (result)
 		return session_fail(session,
 				    result == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_ERROR);

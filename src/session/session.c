@@ -16,6 +16,7 @@
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
+#include "session/async.h"
 #include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
@@ -93,6 +94,7 @@ static void session_deinit(struct session *session)
 	known_stacks_destroy(session->stacks.known);
 	session_values_destroy(session->values);
 	session_traces_destroy(session->traces);
+	session_async_destroy(session->async);
 	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
 	counts_deinit(&session->counts);

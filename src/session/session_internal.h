@@ -33,6 +33,7 @@ struct private_place;
 struct session_live;
 struct record;
 struct session_traces;
+struct session_async;
 struct session_values;
 struct settling;
 struct symbols;
@@ -150,6 +151,7 @@ struct session {
 		bool asked;	     /* the runtime, where it is told of exceptions */
 		const char *why_not; /* they are not known; NULL: they are, since then */
 	} thrown;
+	struct session_async *async;   /* see async.h; NULL: calls are shown one by one */
 	struct session_traces *traces; /* see tracing.h; NULL: nothing is traced */
 	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
 	int guard;		       /* of --expire, see expire.h; -1: there is none */

@@ -17,6 +17,7 @@
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
+#include "session/async.h"
 #include "session/session_internal.h"
 #include "session/thrown.h"
 #include "session/values_internal.h"
@@ -317,13 +318,16 @@ void session_values_add(struct session *session)
 
 	if (values && session->options->mode == MODE_WATCH)
 		session_watch_thrown(session);
-	if (!values || (session->options->no_values && !values->expressions.filters))
+	/* Without any of these nobody asks what methods are given. */
+	if (!values || (session->options->no_values && !values->expressions.filters &&
+			!session->options->async))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)
 		add_site(session, (uint32_t)values->sites);
 	if (session->options->mode != MODE_WATCH || values->expressions.filters)
 		ask_of_undecided(session);
+	session_async_add(session);
 }
 
 const struct value_type *session_values_by(const struct session *session, uint32_t program)

@@ -5,6 +5,7 @@
 #include "bpf/event.h"
 #include "output/output.h"
 #include "runtime/runtime.h"
+#include "session/async.h"
 #include "session/session_internal.h"
 #include "session/thrown.h"
 #include "session/values.h"
@@ -122,6 +123,9 @@ void session_values_write(struct session *session, const struct hit_event *event
 		call_name_add_plain(&values->name, hit->method);
 	call.name = text_chars(&values->name);
 	describe_exception(session, event, &call);
-	output_call(&session->output, &call);
+	if (!session_async_take(session, event, &call)) {
+		output_call(&session->output, &call);
+		session->counts.shown++;
+	}
 	values_ask_again(session, event->site);
 }

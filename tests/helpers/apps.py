@@ -113,7 +113,7 @@ def build(name):
             raise Unavailable("there is no .NET 10 SDK")
         assert result.returncode == 0, result.stdout
     program = "counter"
-    for project in ("stacks", "sources", "latency", "mixed", "many", "web", "values", "thrown", "traced"):
+    for project in ("stacks", "sources", "latency", "mixed", "many", "web", "values", "thrown", "traced", "asynced"):
         program = project if name.startswith(project) else program
     program = {"native": "helper.so", "mixed": "mixed.node", "sleeper": "sleeper"}.get(name, program)
     if name.startswith("plugin"):

@@ -30,7 +30,7 @@ enum {
 static const char *const expected[] = {
 	"time_hit",    "count_hit",	   "report_hit",  "compile_begin",
 	"compile_end", "compile_end_held", "map_begin",	  "map_begin_held",
-	"loader_held", "note_moves",	   "note_thrown",
+	"loader_held", "note_moves",	   "note_thrown", "note_collected",
 };
 
 struct loaded {

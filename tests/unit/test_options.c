@@ -140,6 +140,8 @@ UNIT_TEST(watch)
 	assert_int_equal(o.slow_ns, 1000000);
 	assert_int_equal(parse("--watch --no-values A::B -- true", &o, NULL), 0);
 	assert_true(o.no_values && o.command);
+	assert_int_equal(parse("--watch --async A::B -- true", &o, NULL), 0);
+	assert_true(o.async);
 	assert_int_equal(parse("--watch --if id>1 --no-values 1 A::B", &o, NULL), 0);
 	assert_string_equal(o.filter, "id>1");
 	assert_int_equal(parse("-c --if id>1 --no-values 1 A::B", &o, NULL), 0);
@@ -603,6 +605,8 @@ UNIT_TEST(bad_command_lines)
 		{ "-c -N 1 --if result 1 T::M", "-N counts calls that begin" },
 		{ "-l --if id 1 T::M", "--if is for calls, and --list shows none" },
 		{ "-c --no-values 1 T::M", "--no-values goes with --watch or --if" },
+		{ "-H --async 1 T::M", "--async goes with --watch" },
+		{ "--watch --async --if id>1 1 T::M", "--async shows whole calls" },
 		{ "-H -u -m 1 T::M", "only one of -u, -m and -s" },
 		{ "--top --by tid 1 T::M", "--top is a table of methods: use -H for --by" },
 		{ "--top --min 5ms 1 T::M", "use -H for --min" },

@@ -51,6 +51,19 @@ static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int numb
 	}
 }
 
+/* What a function leaves as it was. The verifier takes no register by a number. */
+enum { KEPT_REGISTERS = 6 };
+
+static __always_inline void read_kept_registers(__u64 *to, const bpf_user_pt_regs_t *ctx)
+{
+	to[0] = ctx->rbx;
+	to[1] = ctx->rbp;
+	to[2] = ctx->r12;
+	to[3] = ctx->r13;
+	to[4] = ctx->r14;
+	to[5] = ctx->r15;
+}
+
 /* In the caller, once a call has returned that began at @stack_pointer. */
 static __always_inline __u64 stack_pointer_after(__u64 stack_pointer)
 {

@@ -60,6 +60,8 @@ const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t ha
 bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_method,
 			 struct text *out);
 const char *dotnet_throws(const struct runtime *runtime, code_place_fn fn, void *ctx);
+const char *dotnet_collects(const struct runtime *runtime, code_place_fn fn, void *ctx);
+bool dotnet_fault_path(const struct runtime *runtime, uint64_t at[ASYNC_HOPS]);
 int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
 enum unwinder dotnet_elsewhere(const struct runtime *runtime, struct unwind_layouts *layouts);
 

@@ -149,6 +149,16 @@ static const struct {
 	[EXCEPTION_MESSAGE] = { "Exception", "_message", { 16, 16, 16 } },
 	[THROWN_PREVIOUS] = { "ExceptionInfo", "PreviousNestedInfo", { NONE, 0, 0 } },
 
+	/*
+	 * Of the framework, in src/libraries/System.Private.CoreLib/src/System: as the type loader
+	 * lays them out, in the order of their declarations, references first.
+	 */
+	[TASK_PROPERTIES] = { "Task", "m_contingentProperties", { 40, 40, 40 } },
+	[PROPERTIES_HOLDER] = { "ContingentProperties", "m_exceptionsHolder", { 24, 24, 24 } },
+	[HOLDER_FAULTS] = { "TaskExceptionHolder", "m_faultExceptions", { 16, 16, 16 } },
+	[LIST_ITEMS] = { "List", "_items", { 8, 8, 8 } },
+	[DISPATCH_EXCEPTION] = { "ExceptionDispatchInfo", "_exception", { 8, 8, 8 } },
+
 	/* codeman.h */
 	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
 	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },
@@ -163,6 +173,7 @@ static const struct {
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */
 static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
+enum { HEAP_AFTER_CONFIG = 7 }; /* g_pGCHeap */
 
 /* Without these there is no walk at all. */
 static bool is_needed(enum layout_field field)
@@ -206,6 +217,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		.instantiated_bytes = major >= 9 ? 40 : 32,
 		.dac_app_domain = major == 8 ? DAC_APP_DOMAIN_8 : 0,
 		.dac_config = in_table ? dac_config[major - OLDEST] : 0,
+		.dac_heap = in_table ? dac_config[major - OLDEST] + HEAP_AFTER_CONFIG : 0,
 		.debug_info_packed = major >= 10, /* debuginfostore.cpp */
 		.buffer_points = major == 8,
 		.aggressive_is_tiered = major == 8,

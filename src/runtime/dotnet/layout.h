@@ -128,6 +128,13 @@ enum layout_field {
 	EXCEPTION_MESSAGE,
 	THROWN_PREVIOUS,
 
+	/* From a Task that has faulted to its exception: see bpf/async.h. */
+	TASK_PROPERTIES,
+	PROPERTIES_HOLDER,
+	HOLDER_FAULTS,
+	LIST_ITEMS,
+	DISPATCH_EXCEPTION,
+
 	/* What stubs are. */
 	SECTION_RANGE_LIST,
 	RANGE_LIST_KIND,
@@ -158,6 +165,7 @@ struct layout {
 	unsigned int instantiated_bytes;
 	unsigned int dac_app_domain; /* index in the table for debuggers; 0: not needed */
 	unsigned int dac_config;     /* likewise; 0: not known */
+	unsigned int dac_heap;	     /* likewise */
 	bool debug_info_packed;	     /* see debug_info.h */
 	bool buffer_points;	     /* of dynamic metadata: its bytes lie elsewhere */
 	bool aggressive_is_tiered;   /* AggressiveOptimization makes tier-1, not optimised, code */

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * --watch --async: which sites are of asynchronous methods, on their way to the kernel, and what
+ * the programs have counted of whole calls. What they do is bpf/async.bpf.h's.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
+#include "capture/capture.h"
+#include "capture/capture_internal.h"
+#include "follow/follow.h"
+#include "probe/uprobes.h"
+
+enum { LOOKED_AT = 1 << 17 }; /* boxes at a time, at most */
+
+int capture_size_async(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool async = capture->options->async;
+	const struct programs_map maps[] = {
+		{ bpf->maps.async_sites, async ? capture->plan->count + FOLLOW_SITES_MAX : 1 },
+		{ bpf->maps.async_totals, async ? ASYNC_METHODS : 1 },
+		{ bpf->maps.async_boxes, async ? ASYNC_BOXES : 1 },
+	};
+
+	bpf->rodata->watch_async = async;
+	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+}
+
+static size_t bytes_of(const struct bpf_map *map)
+{
+	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+}
+
+static int map_into(void **to, const struct bpf_map *map)
+{
+	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (*to != MAP_FAILED)
+		return 0;
+	*to = NULL;
+	return -errno;
+}
+
+int capture_map_async(struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	int result = map_into((void **)&capture->async_sites, bpf->maps.async_sites);
+
+	if (result == 0)
+		result = map_into((void **)&capture->async_totals, bpf->maps.async_totals);
+	return result;
+}
+
+void capture_unmap_async(struct capture *capture)
+{
+	if (capture->async_sites)
+		munmap(capture->async_sites, bytes_of(capture->bpf->maps.async_sites));
+	if (capture->async_totals)
+		munmap(capture->async_totals, bytes_of(capture->bpf->maps.async_totals));
+}
+
+bool capture_watch_collections(struct capture *capture, struct uprobe_site *site)
+{
+	if (!capture->collections)
+		capture->collections =
+			capture_probe_all(capture, capture->bpf->progs.note_collected, site, 1);
+	if (capture->collections)
+		__atomic_store_n(&capture->bpf->bss->async_counts, 1, __ATOMIC_SEQ_CST);
+	return capture->collections;
+}
+
+void capture_watch_faults(struct capture *capture, const uint64_t at[ASYNC_HOPS])
+{
+	memcpy(&capture->bpf->bss->async_fault_at[1], &at[1], (ASYNC_HOPS - 1) * sizeof(at[0]));
+	__atomic_store_n(&capture->bpf->bss->async_fault_at[0], at[0], __ATOMIC_SEQ_CST);
+}
+
+void capture_unwatch_collections(struct capture *capture)
+{
+	__atomic_store_n(&capture->bpf->bss->async_counts, 0, __ATOMIC_SEQ_CST);
+	uprobes_destroy(capture->collections);
+	capture->collections = NULL;
+}
+
+void capture_use_async(const struct capture *capture, uint32_t site, const struct async_site *about)
+{
+	struct async_site *to = &capture->async_sites[site];
+	uint16_t kind = about->kind;
+
+	if (to->kind != ASYNC_NONE)
+		return;
+	*to = *about;
+	to->kind = ASYNC_NONE;
+	__atomic_store_n(&to->kind, kind, __ATOMIC_RELEASE);
+}
+
+struct async_totals capture_async_totals(const struct capture *capture, uint32_t method)
+{
+	return capture->async_totals[method];
+}
+
+/* What is of another epoch is never found again. */
+void capture_sweep_async(struct capture *capture)
+{
+	uint32_t epoch = __atomic_load_n(&capture->bpf->bss->async_epoch, __ATOMIC_SEQ_CST);
+	int map = bpf_map__fd(capture->bpf->maps.async_boxes);
+	uint64_t key = 0, next;
+	bool at_key = false;
+
+	if (epoch == capture->async_swept)
+		return;
+	capture->async_swept = epoch;
+	for (int i = 0; i < LOOKED_AT; i++) {
+		struct async_box box;
+		bool more = bpf_map_get_next_key(map, at_key ? &key : NULL, &next) == 0;
+
+		/* Not before the next one is known. */
+		if (at_key && bpf_map_lookup_elem(map, &key, &box) == 0 && box.epoch != epoch &&
+		    box.epoch + 1 != epoch)
+			(void)bpf_map_delete_elem(map, &key);
+		if (!more)
+			break;
+		key = next;
+		at_key = true;
+	}
+}
