@@ -92,6 +92,14 @@ $(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARIES)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now $^ $(LDLIBS) -o $@
 
+# The same, with an allocator that fails where it is told to: for tests, sanitized.
+comma := ,
+FAILING := malloc calloc realloc reallocarray aligned_alloc posix_memalign memalign strdup main
+$(BUILD)/place-probe-failing: $(BUILD)/src/main.o $(LIBRARIES) tests/helpers/failing_allocator.c
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -DWRAPPED $(LDFLAGS) -Wl,-z,now $(addprefix -Wl$(comma)--wrap=,$(FAILING)) \
+		tests/helpers/failing_allocator.c $(filter-out %.c,$^) $(LDLIBS) -o $@
+
 $(LIBRARY): $(filter-out $(BUILD)/src/main.o $(BUILD)/src/inject/program/main.o,$(OBJECTS))
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -210,6 +218,12 @@ $(BUILD)/tests/apps/priced: tests/apps/native/priced.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -fno-omit-frame-pointer -fcf-protection=none -Wall -Wextra -Werror $< -o $@
 
+# A target that rewrites, replaces and floods whatever is looked at.
+$(BUILD)/tests/apps/hostile: $(wildcard tests/apps/hostile/*.c tests/apps/hostile/*.h) Makefile
+	$(call msg,APP,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -pthread -Wall -Wextra -Werror $(filter %.c,$^) -o $@
+
 # Targets of the injector.
 $(BUILD)/tests/apps/blocked: $(addprefix tests/apps/blocked/,blocked.c registers.c filters.c)
 $(BUILD)/tests/apps/churn: tests/apps/blocked/churn.c
@@ -251,14 +265,14 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 unit: $(UNIT_TESTS) mapparse-tests
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
-tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn)
+tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn hostile)
 
 # gcc's two libraries take each other's place when both are shared, and then only one minds its log_path.
 ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit
+		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit $(BUILD)/asan/place-probe-failing
 
 setup:
 	$(Q)tests/setup

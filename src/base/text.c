@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shortage.h"
 #include "base/vector.h"
 
 void text_deinit(struct text *t)
@@ -32,8 +33,10 @@ void text_cut(struct text *t, size_t length)
 /* Make room for @more characters and the NUL. */
 static bool text_reserve(struct text *t, size_t more)
 {
-	if (!t->failed && !vector_reserve(&t->chars, &t->capacity, t->length + more + 1))
+	if (!t->failed && !vector_reserve(&t->chars, &t->capacity, t->length + more + 1)) {
+		shortage_note();
 		t->failed = true;
+	}
 	return !t->failed;
 }
 

@@ -1,221 +1,250 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The format for programs: one object a line, "type" first; docs/json.md has the members. */
-#include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "latency/latency.h"
 #include "output/ops.h"
 
-/* Names are bytes of somebody's file: what is no UTF-8 would make the line no JSON. */
-static struct json_object *string_or_null(const char *s)
+/* What was put into the line last tells whether something stands before what comes now. */
+static void separate(struct text *line)
 {
-	struct text clean = { 0 };
-	struct json_object *string;
-	size_t good, length;
+	char last = line->length ? line->chars[line->length - 1] : '\0';
 
-	if (!s)
-		return NULL;
-	good = text_utf8_prefix(s);
-	if (!s[good])
-		return json_object_new_string_len(s, (int)good);
-	for (; *s; s += good + length) {
-		good = text_utf8_prefix(s);
-		length = s[good] ? 1 : 0;
-		text_add_bytes(&clean, s, good);
-		text_add_bytes(&clean, "?", length);
+	if (last && !strchr("{[", last))
+		text_add_char(line, ',');
+}
+
+static void add_key(struct text *line, const char *key)
+{
+	separate(line);
+	text_add_char(line, '"');
+	text_add(line, key);
+	text_add(line, "\":");
+}
+
+static void add_string(struct text *line, const char *key, const char *s)
+{
+	add_key(line, key);
+	json_string(line, s);
+}
+
+static void add_number(struct text *line, const char *key, uint64_t number)
+{
+	add_key(line, key);
+	text_add_number(line, number, 0, ' ');
+}
+
+static void add_null(struct text *line, const char *key)
+{
+	add_key(line, key);
+	text_add(line, "null");
+}
+
+static void add_number_if(struct text *line, bool known, const char *key, uint64_t number)
+{
+	if (known)
+		add_number(line, key, number);
+	else
+		add_null(line, key);
+}
+
+/* A member's array or object begins; what begins without a key is one of an array's. */
+static void open_as(struct text *line, const char *key, char bracket)
+{
+	if (key)
+		add_key(line, key);
+	else
+		separate(line);
+	text_add_char(line, bracket);
+}
+
+static void add_strings(struct text *line, const char *key, const char *const *list)
+{
+	open_as(line, key, '[');
+	for (; *list; list++) {
+		separate(line);
+		json_string(line, *list);
 	}
-	string = json_object_new_string_len(text_chars(&clean), (int)clean.length);
-	text_deinit(&clean);
-	return string;
+	text_add_char(line, ']');
 }
 
-static void add(struct json_object *object, const char *key, struct json_object *value)
+static struct text *begin(struct output *output, const char *type)
 {
-	json_object_object_add_ex(object, key, value,
-				  JSON_C_OBJECT_ADD_CONSTANT_KEY | JSON_C_OBJECT_ADD_KEY_IS_NEW);
+	struct text *line = &output->line;
+
+	text_add_char(line, '{');
+	add_string(line, "type", type);
+	return line;
 }
 
-static struct json_object *number(uint64_t value)
+static void end(struct output *output)
 {
-	return json_object_new_uint64(value);
-}
-
-static struct json_object *begin(const char *type)
-{
-	struct json_object *object = json_object_new_object();
-
-	add(object, "type", json_object_new_string(type));
-	return object;
-}
-
-static void end(struct output *output, struct json_object *object)
-{
-	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-							     JSON_C_TO_STRING_NOSLASHESCAPE),
-	      output->to);
-	fputc('\n', output->to);
-	json_object_put(object);
-}
-
-static struct json_object *strings(const char *const *list)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (; *list; list++)
-		json_object_array_add(array, string_or_null(*list));
-	return array;
+	text_add(&output->line, "}\n");
+	output_line(output);
 }
 
 static void write_site(struct output *output, const struct output_site *site)
 {
-	struct json_object *object = begin("site");
+	struct text *line = begin(output, "site");
 
-	add(object, "method", string_or_null(site->method));
-	add(object, "made_from", string_or_null(site->made_from));
-	add(object, "image", string_or_null(site->image));
-	add(object, "tier", json_object_new_string(site->tier));
-	add(object, "state", string_or_null(site->state));
-	add(object, "mechanism", json_object_new_string(site->mechanism));
-	add(object, "reason", string_or_null(site->reason));
-	add(object, "file", string_or_null(site->file));
-	add(object, "file_offset", site->file_offset ? number(site->file_offset) : NULL);
-	add(object, "address", site->address ? number(site->address) : NULL);
-	add(object, "size", site->size ? number(site->size) : NULL);
-	add(object, "names_from", strings(site->names_from));
+	add_string(line, "method", site->method);
+	add_string(line, "made_from", site->made_from);
+	add_string(line, "image", site->image);
+	add_string(line, "tier", site->tier);
+	add_string(line, "state", site->state);
+	add_string(line, "mechanism", site->mechanism);
+	add_string(line, "reason", site->reason);
+	add_string(line, "file", site->file);
+	add_number_if(line, site->file_offset, "file_offset", site->file_offset);
+	add_number_if(line, site->address, "address", site->address);
+	add_number_if(line, site->size, "size", site->size);
+	add_strings(line, "names_from", site->names_from);
 	/* null if it is not known in full. */
-	add(object, "inlined_into", site->inlined_whole ? strings(site->inlined_into) : NULL);
-	add(object, "native_function", string_or_null(site->native_function));
-	end(output, object);
+	if (site->inlined_whole)
+		add_strings(line, "inlined_into", site->inlined_into);
+	else
+		add_null(line, "inlined_into");
+	add_string(line, "native_function", site->native_function);
+	end(output);
 }
 
-static struct json_object *buckets_of(const struct histogram *histogram)
+static void add_buckets(struct text *line, const struct histogram *histogram)
 {
-	struct json_object *buckets = json_object_new_array();
 	uint64_t low, high;
 
+	open_as(line, "buckets", '[');
 	for (uint32_t i = 0; i < LATENCY_BUCKETS; i++) {
-		struct json_object *bucket;
-
 		if (histogram->buckets[i] == 0)
 			continue;
 		latency_bucket_bounds(i, &low, &high);
-		bucket = json_object_new_object();
-		add(bucket, "low_ns", number(low));
-		add(bucket, "high_ns", number(high));
-		add(bucket, "count", number(histogram->buckets[i]));
-		json_object_array_add(buckets, bucket);
+		open_as(line, NULL, '{');
+		add_number(line, "low_ns", low);
+		add_number(line, "high_ns", high);
+		add_number(line, "count", histogram->buckets[i]);
+		text_add_char(line, '}');
 	}
-	return buckets;
+	text_add_char(line, ']');
 }
 
-static void add_watched(struct json_object *object, double watched)
+static void add_watched(struct text *line, double watched)
 {
-	char text[16];
-
-	snprintf(text, sizeof(text), "%.6f", watched);
-	add(object, "watched", json_object_new_double_s(watched, text));
+	add_key(line, "watched");
+	text_printf(line, "%.6f", watched);
 }
 
 /* What a value is of; the value, which is JSON already; and what it is if it is none. */
-static void add_value(struct json_object *object, const char *of, const char *value,
-		      const char *rest)
+static void add_value(struct text *line, const char *of, const char *value, const char *rest)
 {
-	add(object, "by", string_or_null(of));
-	add(object, "value", of && !rest ? json_tokener_parse(value) : NULL);
-	add(object, "rest", string_or_null(rest));
+	add_string(line, "by", of);
+	add_key(line, "value");
+	text_add(line, of && !rest ? value : "null");
+	add_string(line, "rest", rest);
 }
 
 static void write_values(struct output *output, const struct output_values *values)
 {
 	for (size_t i = 0; i < values->count; i++) {
 		const struct output_value *value = &values->list[i];
-		struct json_object *object = begin("value");
+		struct text *line = begin(output, "value");
 
-		add(object, "method", string_or_null(values->method));
-		add(object, "calls", number(value->calls));
-		add_value(object, values->value_of, value->value, value->rest);
-		end(output, object);
+		add_string(line, "method", values->method);
+		add_number(line, "calls", value->calls);
+		add_value(line, values->value_of, value->value, value->rest);
+		end(output);
 	}
+}
+
+static void add_linear(struct text *line, const struct histogram *histogram)
+{
+	open_as(line, "linear", '[');
+	for (size_t i = 0; i < histogram->linear_count + 2; i++) {
+		separate(line);
+		text_add_number(line, histogram->linear[i], 0, ' ');
+	}
+	text_add_char(line, ']');
+}
+
+static void add_percentiles(struct text *line, const struct histogram *histogram, bool any)
+{
+	for (size_t i = 0; i < HIST_SHARES; i++)
+		add_number_if(line, any, hist_shares[i].key,
+			      any ? histogram_percentile(histogram, hist_shares[i].share) : 0);
 }
 
 static void write_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
-	struct json_object *object = begin("hist");
+	struct text *line = begin(output, "hist");
 	bool any = histogram->returned;
 
-	add(object, "method", string_or_null(hist->method));
-	add(object, "tid", hist->by == LATENCY_BY_TID ? number(hist->tid) : NULL);
-	add(object, "caller", hist->by == LATENCY_BY_CALLER ? string_or_null(hist->caller) : NULL);
+	add_string(line, "method", hist->method);
+	add_number_if(line, hist->by == LATENCY_BY_TID, "tid", hist->tid);
+	add_string(line, "caller", hist->by == LATENCY_BY_CALLER ? hist->caller : NULL);
 	if (hist->value_of)
-		add_value(object, hist->value_of, hist->caller, hist->rest);
-	add(object, "count", number(histogram->returned));
-	add(object, "sum_ns", number(histogram->sum_ns));
-	add(object, "min_ns", any ? number(histogram->min_ns) : NULL);
-	add(object, "max_ns", any ? number(histogram->max_ns) : NULL);
-	for (size_t i = 0; i < HIST_SHARES; i++)
-		add(object, hist_shares[i].key,
-		    any ? number(histogram_percentile(histogram, hist_shares[i].share)) : NULL);
-	add(object, "unwound", number(histogram->unwound));
-	add(object, "unfinished",
-	    hist->by == LATENCY_BY_SITE ? number(histogram->unfinished) : NULL);
-	add(object, "not_timed", number(histogram->untimed));
-	add(object, "buckets", buckets_of(histogram));
-	if (histogram->linear) {
-		struct json_object *linear = json_object_new_array();
-
-		for (size_t i = 0; i < histogram->linear_count + 2; i++)
-			json_object_array_add(linear, number(histogram->linear[i]));
-		add(object, "linear", linear);
-	}
+		add_value(line, hist->value_of, hist->caller, hist->rest);
+	add_number(line, "count", histogram->returned);
+	add_number(line, "sum_ns", histogram->sum_ns);
+	add_number_if(line, any, "min_ns", histogram->min_ns);
+	add_number_if(line, any, "max_ns", histogram->max_ns);
+	add_percentiles(line, histogram, any);
+	add_number(line, "unwound", histogram->unwound);
+	add_number_if(line, hist->by == LATENCY_BY_SITE, "unfinished", histogram->unfinished);
+	add_number(line, "not_timed", histogram->untimed);
+	add_buckets(line, histogram);
+	if (histogram->linear)
+		add_linear(line, histogram);
 	if (hist->lower_bound) {
-		add(object, "lower_bound", strings(hist->lower_bound));
-		add_watched(object, hist->watched);
+		add_strings(line, "lower_bound", hist->lower_bound);
+		add_watched(line, hist->watched);
 	}
-	end(output, object);
+	end(output);
 }
 
 void json_folded(struct output *output, const char *stack, uint64_t count)
 {
-	struct json_object *object = begin("folded"), *parts = json_object_new_array();
-	struct text part = { 0 };
+	struct text *line = begin(output, "folded"), part = { 0 };
 
-	add(object, "stack", parts);
+	open_as(line, "stack", '[');
 	while (*stack) {
 		size_t length = strcspn(stack, ";");
 
 		text_clear(&part);
 		text_add_bytes(&part, stack, length);
-		json_object_array_add(parts, string_or_null(text_chars(&part)));
+		line->failed |= !text_ok(&part);
+		separate(line);
+		json_string(line, text_chars(&part));
 		stack += length + (stack[length] == ';');
 	}
 	text_deinit(&part);
-	add(object, "count", number(count));
-	end(output, object);
+	text_add_char(line, ']');
+	add_number(line, "count", count);
+	end(output);
 }
 
 static void write_count(struct output *output, const struct output_count *count)
 {
-	struct json_object *object = begin("count"), *bodies = json_object_new_array();
+	struct text *line = begin(output, "count");
 
-	add(object, "method", string_or_null(count->method));
-	add(object, "calls", number(count->calls));
+	add_string(line, "method", count->method);
+	add_number(line, "calls", count->calls);
+	open_as(line, "bodies", '[');
 	for (size_t i = 0; i < count->body_count; i++) {
-		struct json_object *body = json_object_new_object();
-
-		add(body, "tier", json_object_new_string(count->bodies[i].tier));
-		add(body, "calls", number(count->bodies[i].calls));
-		json_object_array_add(bodies, body);
+		open_as(line, NULL, '{');
+		add_string(line, "tier", count->bodies[i].tier);
+		add_number(line, "calls", count->bodies[i].calls);
+		text_add_char(line, '}');
 	}
-	add(object, "bodies", bodies);
+	text_add_char(line, ']');
 	if (count->lower_bound) {
-		add(object, "lower_bound", strings(count->lower_bound));
-		add_watched(object, count->watched);
-		add(object, "estimate",
-		    output_has_estimate(count->watched) ? number(output_estimate(count)) : NULL);
+		bool known = output_has_estimate(count->watched);
+
+		add_strings(line, "lower_bound", count->lower_bound);
+		add_watched(line, count->watched);
+		add_number_if(line, known, "estimate", known ? output_estimate(count) : 0);
 	}
-	end(output, object);
+	end(output);
 }
 
 static void write_counts(struct output *output, const struct output_count *counts, size_t count)
@@ -224,59 +253,62 @@ static void write_counts(struct output *output, const struct output_count *count
 		write_count(output, &counts[i]);
 }
 
-static void add_stacks(struct json_object *summary, const struct output_stacks *stacks)
+static void add_stacks(struct text *line, const struct output_stacks *stacks)
 {
-	struct json_object *ends = stacks ? json_object_new_object() : NULL;
-
-	for (enum stack_end end = 0; ends && end < STACK_ENDS; end++) {
+	if (!stacks) {
+		add_null(line, "stack_ends");
+		add_null(line, "guessed_frames");
+		return;
+	}
+	open_as(line, "stack_ends", '{');
+	for (enum stack_end end = 0; end < STACK_ENDS; end++) {
 		if (stacks->ends[end])
-			add(ends, stack_end_name(end), number(stacks->ends[end]));
+			add_number(line, stack_end_name(end), stacks->ends[end]);
 	}
-	add(summary, "stack_ends", ends);
-	add(summary, "guessed_frames", stacks ? number(stacks->guessed) : NULL);
+	text_add_char(line, '}');
+	add_number(line, "guessed_frames", stacks->guessed);
 }
 
-static struct json_object *shed_of(const struct output_shed *shed)
+static void add_shed(struct text *line, const struct output_shed *shed)
 {
-	struct json_object *array = json_object_new_array(), *entry;
-
+	open_as(line, "not_shown", '[');
 	for (; shed && shed->method; shed++) {
-		entry = json_object_new_object();
-		add(entry, "method", string_or_null(shed->method));
-		add(entry, "sampled_out", number(shed->sampled_out));
-		add(entry, "over_rate", number(shed->shed));
-		json_object_array_add(array, entry);
+		open_as(line, NULL, '{');
+		add_string(line, "method", shed->method);
+		add_number(line, "sampled_out", shed->sampled_out);
+		add_number(line, "over_rate", shed->shed);
+		text_add_char(line, '}');
 	}
-	return array;
+	text_add_char(line, ']');
 }
 
-static struct json_object *filtered_of(const struct output_filtered *filtered)
+static void add_filtered(struct text *line, const struct output_filtered *filtered)
 {
-	struct json_object *array = json_object_new_array(), *entry;
-
+	open_as(line, "filtered", '[');
 	for (; filtered && filtered->method; filtered++) {
-		entry = json_object_new_object();
-		add(entry, "method", string_or_null(filtered->method));
-		add(entry, "calls", number(filtered->calls));
-		add(entry, "undecided", number(filtered->undecided));
-		json_object_array_add(array, entry);
+		open_as(line, NULL, '{');
+		add_string(line, "method", filtered->method);
+		add_number(line, "calls", filtered->calls);
+		add_number(line, "undecided", filtered->undecided);
+		text_add_char(line, '}');
 	}
-	return array;
+	text_add_char(line, ']');
 }
 
 void json_summary(struct output *output, const struct output_summary *summary)
 {
-	struct json_object *object = begin("summary"), *lost = json_object_new_object();
+	struct text *line = begin(output, "summary");
 
-	add(object, "hits", number(summary->hits));
+	add_number(line, "hits", summary->hits);
+	open_as(line, "lost", '{');
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
-		add(lost, loss->reason, number(loss->count));
-	add(object, "lost", lost);
-	add(object, "not_shown", shed_of(summary->shed));
-	add(object, "filtered", filtered_of(summary->filtered));
-	add(object, "lower_bound", strings(summary->lower_bound));
-	add_stacks(object, summary->stacks);
-	end(output, object);
+		add_number(line, loss->reason, loss->count);
+	text_add_char(line, '}');
+	add_shed(line, summary->shed);
+	add_filtered(line, summary->filtered);
+	add_strings(line, "lower_bound", summary->lower_bound);
+	add_stacks(line, summary->stacks);
+	end(output);
 }
 
 const struct output_ops json_output = {

@@ -144,9 +144,11 @@ void output_line(struct output *output)
 {
 	struct text *line = &output->line;
 
-	if (!text_ok(line) && !output->problem)
+	/* A part of a line would be taken for one. */
+	if (text_ok(line))
+		fwrite(text_chars(line), 1, line->length, output->to);
+	else if (!output->problem)
 		output->problem = -ENOMEM;
-	fwrite(text_chars(line), 1, line->length, output->to);
 	text_clear(line);
 }
 

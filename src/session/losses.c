@@ -2,6 +2,7 @@
 /* What was lost, from all who know of it, for report.c and live.c. */
 #include "session/losses.h"
 
+#include "base/shortage.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"
@@ -51,6 +52,8 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
 		  "more)" },
 		{ { "v8-moved", session->stacks.moved },
 		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
+		{ { "out-of-memory", shortage_count() },
+		  "times memory was refused, and what it was for is missing, such as bodies or names (run it where there is more)" },
 	};
 	size_t count = 0;
 

@@ -10,7 +10,7 @@
 
 struct session;
 
-enum { LOSSES_MAX = 13 };
+enum { LOSSES_MAX = 14 };
 
 /* For programs by its reason, for people in a sentence. */
 struct loss {

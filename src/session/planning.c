@@ -12,6 +12,7 @@
 #include "probe/uprobes.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/shortage.h"
 #include "session/inlined.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
@@ -360,6 +361,17 @@ enum session_event session_make_plan(struct session *session, struct error *err)
 	return mode == MODE_DRY_RUN ? EVENT_DRY_RUN : EVENT_DONE;
 }
 
+/* Of a run session_write_report() tells it. */
+static void log_shortage(void)
+{
+	unsigned long count = shortage_count();
+
+	if (count)
+		log_print(
+			"memory was refused %lu time%s, and what it was for is missing, such as bodies or names (run it where there is more)",
+			count, count == 1 ? "" : "s");
+}
+
 enum session_event session_list(struct session *session, struct error *err)
 {
 	const struct output_loss none = { 0 };
@@ -370,6 +382,7 @@ enum session_event session_list(struct session *session, struct error *err)
 		return session_fail(session, EXIT_STATUS_ERROR);
 	output_summary(&session->output, &summary);
 	log_inlining(session);
+	log_shortage();
 	return EVENT_DONE;
 }
 
@@ -378,5 +391,6 @@ enum session_event session_dry_run(struct session *session, struct error *err)
 	session_log_registers_wanted(session);
 	if (sites_write(&session->output, &session->plan, &session->resolution, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
+	log_shortage();
 	return EVENT_DONE;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/shortage.h"
 #include "base/vector.h"
 #include "target/process.h"
 #include "target/refusal.h"
@@ -193,8 +194,10 @@ static bool read_page(struct memory *memory, uint64_t number, struct memory_page
 	if (memory->used >= PAGES_MAX)
 		memory_forget(memory);
 	room = page_room(memory);
-	if (!room || !grow_slots(memory))
+	if (!room || !grow_slots(memory)) {
+		shortage_note();
 		return false;
+	}
 	got = memory->read(memory->ctx, room, PAGE_BYTES, number << PAGE_BITS);
 	memory->source_reads++;
 	*page = (struct memory_page){ .number = number + 1 };
@@ -269,8 +272,10 @@ uint8_t *memory_read_once(struct memory *memory, uint64_t at, size_t size)
 	struct look look = look_into(memory);
 	uint8_t *bytes = malloc(size);
 
-	if (!bytes)
+	if (!bytes) {
+		shortage_note();
 		return NULL;
+	}
 	look_copy_once(&look, at, bytes, size);
 	if (!look.bad)
 		return bytes;

@@ -120,6 +120,11 @@ class Live:
                                           timeout=self.timeout)
         return bool(known) and self.sites is not None
 
+    def has_ended(self):
+        """Has it said all that it has to say?"""
+        with self._talked:
+            return self._ended
+
     def wait_attached(self):
         if not self.has_attached():
             self.process.kill()
@@ -222,11 +227,12 @@ class PlaceProbe:
         self.path = path
         self.may_attach = may_attach
         self.env = None
+        self.before = []  # what starts it
         self._live = []
 
     def command(self, words):
         assert self.may_attach or ONLY_LOOKS & set(words), f"{words} may take debug registers, which others have"
-        return [str(self.path)] + [str(word) for word in words]
+        return [str(word) for word in [*self.before, self.path, *words]]
 
     def run(self, *words, timeout=30, **options):
         """Run it to its end; with a COMMAND, patient unless it is told otherwise."""

@@ -7,6 +7,7 @@
 #include "runtime/native/lines.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,14 @@ static bool open_elf(struct native_lines *lines)
 	return lines->elf != NULL;
 }
 
+/* libdw cannot go on, and takes no return from here: else it would say so in its own words. */
+static _Noreturn void end_without_memory(void)
+{
+	fputs("place-probe: memory was refused to libdw, which has to end the run for that: run it again with --no-lines, or where there is more memory\n",
+	      stderr);
+	exit(EXIT_FAILURE);
+}
+
 /* Have libdw on the file, for the first time or again. */
 static bool begin(struct native_lines *lines)
 {
@@ -196,6 +205,8 @@ static bool begin(struct native_lines *lines)
 		lines->clock.over = true;
 	if (!lines->clock.over)
 		lines->dwarf = dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL);
+	if (lines->dwarf)
+		(void)dwarf_new_oom_handler(lines->dwarf, end_without_memory);
 	if (lines->dwarf && !lines->begun)
 		read_units(lines);
 	lines->begun = true;
