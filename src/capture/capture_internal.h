@@ -19,6 +19,12 @@ struct bpf_program;
 struct place_probe_bpf;
 struct ring_buffer;
 
+/* Of one site: calls that were undecided for the programs, and are not. */
+struct decided {
+	uint64_t asked;
+	uint64_t filtered;
+};
+
 struct capture {
 	const struct options *options;
 	struct process *process;
@@ -66,6 +72,9 @@ struct capture {
 	struct watch_op *ops;		      /* likewise all of them, */
 	size_t constant_count;		      /* of their filters */
 	size_t op_count;		      /* of which there are so many */
+	struct decided *decided;	      /* --if: by site */
+	size_t decided_count;
+	size_t decided_capacity;
 	struct watch_slot *kept;	      /* and what is kept of calls under way */
 	struct error cost_problem;	      /* why some of them are not known */
 	struct capture_losses losses;

@@ -143,8 +143,10 @@ static void write_call(struct session *session, const struct hit_event *event,
 {
 	const struct hit hit = hit_of(session, pending);
 
-	session_values_write(session, event, &hit);
-	session->counts.shown++;
+	if (session_values_decide(session, event)) {
+		session_values_write(session, event, &hit);
+		session->counts.shown++;
+	}
 	known_stack_release(pending->stack);
 	pending->stack = NULL;
 }
