@@ -286,6 +286,16 @@ static bool continues_type(char c)
 	return c && (continues_word(c) || strchr(".+`", c));
 }
 
+/* Which of the filter's types has that name; .type_count: none yet. */
+static size_t find_type(const struct filter *filter, const char *name)
+{
+	size_t i = 0;
+
+	while (i < filter->type_count && strcmp(filter->types[i], name) != 0)
+		i++;
+	return i;
+}
+
 /* "threw is System.IO.IOException" */
 static int take_type(struct parser *parser, struct filter_node *node)
 {
@@ -300,16 +310,17 @@ static int take_type(struct parser *parser, struct filter_node *node)
 	if (!begins_word(*parser->at))
 		return refuse(parser,
 			      "the type of an exception should be, such as System.Exception");
-	if (filter->type_count == FILTER_TYPES)
-		return refuse(parser, "there are more types of exceptions than are taken");
 	while (continues_type(parser->at[length]))
 		length++;
 	memcpy(parser->word, parser->at, length);
 	parser->word[length] = '\0';
 	node->literal = FILTER_TYPE;
 	node->text = parser->word;
-	node->number = filter->type_count;
-	filter->types[filter->type_count++] = node->text;
+	node->number = find_type(filter, node->text);
+	if (node->number == FILTER_TYPES)
+		return refuse(parser, "there are more types of exceptions than are taken");
+	if (node->number == filter->type_count)
+		filter->types[filter->type_count++] = node->text;
 	parser->word += length + 1;
 	parser->at += length;
 	return 0;

@@ -56,7 +56,7 @@ UNIT_TEST(mistakes_are_pointed_at)
 		{ "threw is 3", 10, "the type of an exception" },
 		{ "a == 1 && b is A.B", 11, "'threw' should be" },
 		{ "threw isA", 7, "&&, || or the end" },
-		{ "threw is A || threw is B || threw is C || threw is D || threw is E", 62,
+		{ "threw is A || threw is B || threw is C || threw is D || threw is E", 66,
 		  "more types" },
 	};
 
@@ -434,8 +434,8 @@ UNIT_TEST(a_condition_that_is_too_long)
 	struct error err = { .text = "" };
 	struct filter filter;
 
-	for (int i = 0; i < 30; i++)
-		text_printf(&text, "%sa != %d && b <= %d", i ? " || " : "", i, i);
+	for (int i = 0; i < FILTER_NODES / 2; i++)
+		text_printf(&text, "%sa != %d", i ? " || " : "", i);
 	assert_int_equal(filter_parse(&filter, text_chars(&text), &err), 0);
 	assert_int_equal(value_filter_compile(&compiled, &filter, "A::B", &scene->signature, &err),
 			 -EINVAL);
