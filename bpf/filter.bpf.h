@@ -90,6 +90,7 @@ enum filter_way {
 	FILTER_NEXT,
 	FILTER_OTHERWISE,
 	FILTER_UNKNOWN, /* what it needs cannot be read */
+	FILTER_APART,	/* by the ops that it stands for */
 };
 
 __noinline __u64 filter_name_word(__u32 source)
@@ -170,6 +171,18 @@ __noinline int filter_step(const struct watch_op *op, struct filter_cells *is)
 	}
 }
 
+/* Of WATCH_TEST_HEAD. */
+static __always_inline int filter_head(const struct watch_op *op, __u64 address)
+{
+	__u64 head;
+
+	if (!address)
+		return FILTER_OTHERWISE;
+	if (bpf_probe_read_user(&head, sizeof(head), (void *)(address + op->offset)))
+		return FILTER_APART;
+	return (head ^ op->immediate) << ((64 - 8 * op->size) & 63) ? FILTER_OTHERWISE : FILTER_NEXT;
+}
+
 /* Any op but the last. */
 static __always_inline int filter_op(const struct watch_op *op, const struct filter_words *words,
 				     struct filter_cells *is)
@@ -177,12 +190,14 @@ static __always_inline int filter_op(const struct watch_op *op, const struct fil
 	bool test = op->code == WATCH_TEST_WORD;
 	__u64 word;
 
-	if (!test && op->code != WATCH_TAKE)
+	if (!test && op->code != WATCH_TAKE && op->code != WATCH_TEST_HEAD)
 		return filter_step(op, is);
 	word = filter_word(words, is, op->source);
 	if (test)
 		word = watch_tested(op, word);
 	*filter_cell(is, op->dst) = word;
+	if (op->code == WATCH_TEST_HEAD)
+		return filter_head(op, word);
 	return test && watch_is_otherwise(op->src, word, op->immediate) ? FILTER_OTHERWISE :
 									  FILTER_NEXT;
 }
@@ -211,7 +226,9 @@ __noinline __u64 filter_machine(const struct filter_words *words, __u32 first, _
 		way = filter_op(op, words, &is);
 		if (way == FILTER_UNKNOWN)
 			break;
-		next = way == FILTER_OTHERWISE ? first + op->otherwise : next + 1 + op->more;
+		next = way == FILTER_OTHERWISE ? first + op->otherwise :
+		       way == FILTER_APART     ? next + 1 :
+						 next + 1 + op->more;
 	}
 	return WATCH_UNDECIDED;
 }

@@ -186,6 +186,7 @@ BASES = {
     "System.ArgumentNullException": {"System.ArgumentException", "System.SystemException"},
     "System.DivideByZeroException": {"System.ArithmeticException", "System.SystemException"},
     "System.OverflowException": {"System.ArithmeticException", "System.SystemException"},
+    "System.Reflection.TargetInvocationException": {"System.ApplicationException"},
     "Thrown.OwnException": set(),
     "Thrown.ComputedException": set(),
 }

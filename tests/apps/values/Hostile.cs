@@ -26,9 +26,10 @@ internal static unsafe class Hostile
     public static void Run(int count, int seed)
     {
         byte* pages = Map(3);
-        byte* gone = Map(1);
+        byte* gone = Map(1), last = Map(2);
         Unmap(pages + 2 * Page, Page);
         Unmap(gone, Page);
+        Unmap(last + Page, Page);
         var words = new Random(seed);
         words.NextBytes(new Span<byte>(pages + Page, Page));
         stop = false;
@@ -36,16 +37,17 @@ internal static unsafe class Hostile
         rewrites.Start();
         for (int id = 0; id < count; id++)
         {
-            One(id, pages, gone, words);
+            One(id, pages, gone, last + Page, words);
         }
         stop = true;
         rewrites.Join();
         Unmap(pages, 2 * Page);
+        Unmap(last, Page);
     }
 
-    private static void One(int id, byte* pages, byte* gone, Random words)
+    private static void One(int id, byte* calm, byte* gone, byte* end, Random words)
     {
-        byte* calm = pages, end = pages + 2 * Page, random = pages + Page + 8 * words.Next(Page / 8 - 8);
+        byte* random = calm + Page + 8 * words.Next(Page / 8 - 8);
         nint stringTable = Table(""), arrayTable = Table(Array.Empty<int>()), receiptTable = Table(new Receipt());
         var cyclic = new Receipt { Number = id, Text = "cyclic" };
         cyclic.Before = cyclic;

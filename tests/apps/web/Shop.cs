@@ -141,9 +141,12 @@ internal sealed class Shop : IShop
 
 internal static class Files
 {
+    // Who calls it directly may have it inlined.
+    private static readonly Func<string, FileMode, FileAccess, FileShare, FileOptions, long, SafeFileHandle> Open = File.OpenHandle;
+
     public static long Length(string path)
     {
-        using SafeFileHandle file = File.OpenHandle(path);
+        using SafeFileHandle file = Open(path, FileMode.Open, FileAccess.Read, FileShare.Read, FileOptions.None, 0);
         return RandomAccess.GetLength(file);
     }
 }
