@@ -180,7 +180,8 @@ static __always_inline int filter_head(const struct watch_op *op, __u64 address)
 		return FILTER_OTHERWISE;
 	if (bpf_probe_read_user(&head, sizeof(head), (void *)(address + op->offset)))
 		return FILTER_APART;
-	return (head ^ op->immediate) << ((64 - 8 * op->size) & 63) ? FILTER_OTHERWISE : FILTER_NEXT;
+	return (head ^ op->immediate) << ((64 - 8 * op->size) & 63) ? FILTER_OTHERWISE :
+								      FILTER_NEXT;
 }
 
 /* Any op but the last. */
@@ -346,7 +347,8 @@ static __noinline __u32 filter_by_types(struct watch_slot *slot)
  * As filter_end(), of a call that was left otherwise, for each type that the exception may be of:
  * as watch_values.types has it, 0 if it is asked for or not whatever that is.
  */
-static __always_inline __u32 filter_end_left(__u32 site, __u64 filter, __u64 took_ns, __u32 *verdict)
+static __always_inline __u32 filter_end_left(__u32 site, __u64 filter, __u64 took_ns,
+					     __u32 *verdict)
 {
 	const __u32 all = (1ULL << (1U << filter_types)) - 1;
 	struct watch_slot *slot = filter_claim_end(site);

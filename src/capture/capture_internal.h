@@ -75,8 +75,8 @@ struct capture {
 	struct decided *decided;	      /* --if: by site */
 	size_t decided_count;
 	size_t decided_capacity;
-	struct watch_slot *kept;	      /* and what is kept of calls under way */
-	struct error cost_problem;	      /* why some of them are not known */
+	struct watch_slot *kept;   /* and what is kept of calls under way */
+	struct error cost_problem; /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	uint64_t consumed;			 /* how many events */

@@ -48,8 +48,8 @@ static int refuse_types(const struct filter *filter, const char *method, const c
 	_cleanup_(text_deinit) struct text what = { 0 };
 	size_t i = 0;
 
-	while (i < filter->count && (filter->nodes[i].kind != FILTER_COMPARE ||
-				     filter->nodes[i].literal != FILTER_TYPE))
+	while (i < filter->count &&
+	       (filter->nodes[i].kind != FILTER_COMPARE || filter->nodes[i].literal != FILTER_TYPE))
 		i++;
 	text_printf(&what,
 		    "there is the type of an exception, and of %s none is known: %s (leave it out)",

@@ -25,7 +25,6 @@ const char *session_add_thrown(const struct session *session, const struct hit_e
 
 /* Of which of @count types called @names it is, as value_thrown_types(); -1: it is not known. */
 int session_thrown_types(const struct session *session, const struct hit_event *event,
-			 const struct value_lookup *lookup, const char *const *names,
-			 size_t count);
+			 const struct value_lookup *lookup, const char *const *names, size_t count);
 
 #endif

@@ -102,7 +102,7 @@ int operand_find(struct compiler *compiler, const struct filter_node *node, bool
 bool operand_follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
 		    size_t otherwise);
 
-/* -EINVAL as above: what the expression calls @name cannot be loaded, or there is no room for it. */
+/* -EINVAL as above: what the expression calls @name cannot be loaded, or has no room. */
 int operand_refuse_place(struct compiler *compiler, const struct filter_node *node,
 			 const char *name);
 

@@ -122,7 +122,7 @@ bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], 
 }
 
 void compiler_add_order(struct compiler *compiler, enum filter_order order, uint64_t value,
-		      uint64_t most, size_t otherwise)
+			uint64_t most, size_t otherwise)
 {
 	size_t holds;
 
@@ -211,10 +211,9 @@ int operand_refuse_float(struct compiler *compiler, const struct filter_node *no
 int operand_refuse_place(struct compiler *compiler, const struct filter_node *node,
 			 const char *name)
 {
-	return compiler->program.full ?
-		       compiler_refuse_length(compiler) :
-		       compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-				       name);
+	return compiler->program.full ? compiler_refuse_length(compiler) :
+					compiler_refuse(compiler, node->at,
+							"has '%s' where it cannot be read", name);
 }
 
 static bool has_length(const struct value_type *type)

@@ -4,8 +4,8 @@
  * clock of the programs has it (BPF_STATS_RUN_TIME): the two traps of a call take ten microseconds
  * on some machines, more or less by more than what is looked for. A function is called in a loop,
  * with place-probe's programs for --watch at its entry and its exit. What they run is as it is
- * compiled, and also without src/capture/fuse.c. Then likewise --count, and with filters that reject
- * (--if). The rounds alternate; the best batch of each counts.
+ * compiled, and also without src/capture/fuse.c. Then likewise --count, and with filters that
+ * reject (--if). The rounds alternate; the best batch of each counts.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -94,37 +94,46 @@ static const struct watch_op object[] = {
 };
 
 /* Filters as --if makes them: the last ops are what is said where it is so, and where it is not. */
-#define ACCEPT_OR_REJECT { .code = WATCH_ACCEPT }, { .code = WATCH_REJECT }
-#define IF_EQUAL(cell, value, other)                                                             \
-	{                                                                                        \
+#define ACCEPT_OR_REJECT             \
+	{ .code = WATCH_ACCEPT },    \
+	{                            \
+		.code = WATCH_REJECT \
+	}
+#define IF_EQUAL(cell, value, other)                                                              \
+	{                                                                                         \
 		.code = WATCH_IF_EQUAL, .src = (cell), .immediate = (value), .otherwise = (other) \
 	}
-#define IF_SET(cell, other)                                                     \
-	{                                                                       \
-		.code = WATCH_IF_ZERO, .src = (cell), .otherwise = (other)      \
+#define IF_SET(cell, other)                                                \
+	{                                                                  \
+		.code = WATCH_IF_ZERO, .src = (cell), .otherwise = (other) \
 	}
-#define IF_SAME(cell, at, bytes, other)                                                           \
-	{                                                                                         \
-		.code = WATCH_IF_SAME_BYTES, .src = (cell), .offset = (at), .size = (bytes),      \
-		.otherwise = (other)                                                              \
+#define IF_SAME(cell, at, bytes, other)                                                      \
+	{                                                                                    \
+		.code = WATCH_IF_SAME_BYTES, .src = (cell), .offset = (at), .size = (bytes), \
+		.otherwise = (other)                                                         \
 	}
 
 static const struct watch_op int_is[] = { TAKE(0, 0),
 					  { .code = WATCH_MASK, .immediate = UINT32_MAX },
 					  IF_EQUAL(0, 4711, 4),
 					  ACCEPT_OR_REJECT };
-static const struct watch_op string_is_short[] = {
-	TAKE(0, 1),	   IF_SET(0, 6),	      LOAD(1, 0, 8, 4),
-	IF_EQUAL(1, 7, 6), IF_SAME(0, 12, 2 * 7, 6), ACCEPT_OR_REJECT
+static const struct watch_op string_is_short[] = { TAKE(0, 1),
+						   IF_SET(0, 6),
+						   LOAD(1, 0, 8, 4),
+						   IF_EQUAL(1, 7, 6),
+						   IF_SAME(0, 12, 2 * 7, 6),
+						   ACCEPT_OR_REJECT };
+static const struct watch_op string_is[] = {
+	TAKE(0, 1),	    IF_SET(0, 6),	   LOAD(1, 0, 8, 4),
+	IF_EQUAL(1, 32, 6), IF_SAME(0, 12, 64, 6), ACCEPT_OR_REJECT
 };
-static const struct watch_op string_is[] = { TAKE(0, 1),	IF_SET(0, 6),
-					     LOAD(1, 0, 8, 4),	IF_EQUAL(1, 32, 6),
-					     IF_SAME(0, 12, 64, 6), ACCEPT_OR_REJECT };
 static const struct watch_op c_string_is[] = { TAKE(0, 1), IF_SET(0, 4), IF_SAME(0, 12, 33, 4),
 					       ACCEPT_OR_REJECT };
-static const struct watch_op field_is[] = { TAKE(0, 1),	  IF_SET(0, 5), LOAD(0, 0, 8, 4),
-					    { .code = WATCH_MASK, .immediate = UINT32_MAX },
-					    IF_EQUAL(0, 7, 6), ACCEPT_OR_REJECT };
+static const struct watch_op field_is[] = {
+	TAKE(0, 1),	   IF_SET(0, 5),
+	LOAD(0, 0, 8, 4),  { .code = WATCH_MASK, .immediate = UINT32_MAX },
+	IF_EQUAL(0, 7, 6), ACCEPT_OR_REJECT
+};
 
 static const struct variant {
 	const char *name;

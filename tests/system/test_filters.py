@@ -214,9 +214,11 @@ def test_what_an_exception_has_left(share, place_probe, tmp_path, mode):
     """Whatever it is, of each version of .NET; and how long it took."""
     for variant in VARIANTS:
         for expression, holds in [("threw", lambda call: call[2] == asked.THREW),
-                                  ("!threw && id > 20", lambda call: call[2] != asked.THREW and call[1]["id"] > 20),
+                                  ("!threw && id > 20",
+                                   lambda call: call[2] != asked.THREW and call[1]["id"] > 20),
                                   ("threw == true && took < 1000s", lambda call: call[2] == asked.THREW),
-                                  ("threw != true || urgent", lambda call: call[2] != asked.THREW or call[1]["urgent"])]:
+                                  ("threw != true || urgent",
+                                   lambda call: call[2] != asked.THREW or call[1]["urgent"])]:
             target = share(variant)
             live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, target.pid, f"{asked.TYPE}::Work")
             calls = asked.of_method(asked.make(target, tmp_path / "calls", ROUNDS, 2), "Work")

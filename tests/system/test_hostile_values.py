@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--watch of objects that are none (tests/apps/values/Hostile.cs): strings of 2 GB, MethodTables that lie, pages that are
-gone, what has itself, and memory that another thread rewrites meanwhile. Each call is shown once, in bounds; what is not
-so is marked; and the target, which only passes them on, goes on."""
+"""--watch of objects that are none (tests/apps/values/Hostile.cs): strings of 2 GB, MethodTables that lie, pages that
+are gone, what has itself, and memory that another thread rewrites meanwhile. Each call is shown once, in bounds; what
+is not so is marked; and the target, which only passes them on, goes on."""
 
 import unicodedata
 

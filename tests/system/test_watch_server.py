@@ -88,7 +88,8 @@ def test_a_file_that_is_not_there(place_probe, web, tmp_path):
     """--if on the exception, whose type derives from what is asked for."""
     (tmp_path / "there").write_text("x")
     missing = [tmp_path / "missing", tmp_path / "none" / "missing"]
-    live = place_probe.live("--watch", "-j", "--string-bytes=1020", "--if", "threw is System.IO.IOException", web.pid, OPEN)
+    live = place_probe.live("--watch", "-j", "--string-bytes=1020", "--if", "threw is System.IO.IOException", web.pid,
+                            OPEN)
     for path in [tmp_path / "there", *missing, tmp_path / "there"]:
         connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
         connection.request("GET", f"/file{path}")
@@ -97,7 +98,8 @@ def test_a_file_that_is_not_there(place_probe, web, tmp_path):
     result = live.stop().expect(0)
     calls = of(result, OPEN)
     assert [(argument(call, "path")["value"], call["exception"]["type"]) for call in calls] == \
-        [(str(missing[0]), "System.IO.FileNotFoundException"), (str(missing[1]), "System.IO.DirectoryNotFoundException")]
+        [(str(missing[0]), "System.IO.FileNotFoundException"),
+         (str(missing[1]), "System.IO.DirectoryNotFoundException")]
     [filtered] = result.summary()["filtered"]
     assert (filtered["calls"], filtered["undecided"]) == (2, 0)
 
@@ -124,7 +126,8 @@ def test_request_paths(place_probe, web):
 
 
 def test_one_request(place_probe, web):
-    live = place_probe.live("--watch", "-j", "--if", 'rawTarget == "/order/8?paid=1" || result == "/list"', web.pid, DECODE)
+    condition = 'rawTarget == "/order/8?paid=1" || result == "/list"'
+    live = place_probe.live("--watch", "-j", "--if", condition, web.pid, DECODE)
     for path in PATHS * 3:
         get(web, path)
     result = exact(live.stop())
