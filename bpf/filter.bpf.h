@@ -10,11 +10,12 @@
 /* Set before loading. */
 const volatile bool watch_filters;  /* calls that no filter accepts are no hits */
 const volatile bool filters_at_end; /* filters ask for what is known only then */
+const volatile __u32 filter_types;  /* of exceptions, that they ask for */
 
 /* A verdict that the end is to bring; below it, what the entry has found out. */
 #define FILTER_LATER (1ULL << 63)
 
-enum { FILTER_TESTS = 8 };
+enum { FILTER_PIECE = 32 }; /* of a string, at a time */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -44,15 +45,16 @@ static __always_inline void filter_release(struct watch_slot *slot)
 	__sync_lock_test_and_set(&slot->use, WATCH_FREE);
 }
 
-/* What is open is undecided, until it is decided. */
-static __always_inline void count_verdict(__u32 site, __u64 verdict)
+/* What is open is undecided, until it is decided. With a frame of its own: test_bpf.c. */
+static __noinline int count_verdict(__u32 site, __u64 verdict)
 {
 	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
 
 	if (count && verdict == WATCH_REJECT)
 		__sync_fetch_and_add(&count->filtered, 1);
-	else if (count && verdict != WATCH_ACCEPT)
+	else if (count)
 		__sync_fetch_and_add(&count->undecided, 1);
+	return 0;
 }
 
 static __always_inline void count_decided(__u32 site, __u32 verdict)
@@ -65,55 +67,201 @@ static __always_inline void count_decided(__u32 site, __u32 verdict)
 	__sync_fetch_and_add(verdict == WATCH_ACCEPT ? &count->hits : &count->filtered, 1);
 }
 
-/* A register as a call begins. Each is read on its own: ctx is read at constant places only. */
-#define FILTER_ARGUMENT(n)                        \
-	case WATCH_ARGUMENT_0 + (n):              \
-		word = argument_of(ctx, (n) + 1); \
-		asm volatile("" : "+r"(word));    \
-		break
+/*
+ * What is known as a call begins, by enum watch_source up to WATCH_TID. Frames are below what
+ * test_bpf.c allows: this is in one, what the filter makes of it in the next.
+ */
+struct filter_words {
+	__u64 words[WATCH_TID + 1];
+};
 
-static __always_inline bool filter_word(const bpf_user_pt_regs_t *ctx, __u32 source, __u64 *to)
+struct filter_cells {
+	__u64 cells[FILTER_CELLS];
+	__u64 stack_pointer;
+};
+
+static __always_inline __u64 *filter_cell(struct filter_cells *is, __u32 number)
 {
+	return &is->cells[number & (FILTER_CELLS - 1)];
+}
+
+/* Where an op goes on. */
+enum filter_way {
+	FILTER_NEXT,
+	FILTER_OTHERWISE,
+	FILTER_UNKNOWN, /* what it needs cannot be read */
+	FILTER_APART,	/* by the ops that it stands for */
+};
+
+__noinline __u64 filter_name_word(__u32 source)
+{
+	__u64 name[2] = { 0 };
+
+	bpf_get_current_comm(name, sizeof(name));
+	return source == WATCH_NAME_0 ? name[0] : name[1];
+}
+
+static __always_inline __u64 filter_word(const struct filter_words *words,
+					 const struct filter_cells *is, __u32 source)
+{
+	if (source <= WATCH_TID)
+		return words->words[source];
+	return source == WATCH_STACK ? is->stack_pointer : filter_name_word(source);
+}
+
+/* Are so many bytes there those of a constant, which has zeros behind them? */
+__noinline int filter_same_bytes(__u64 address, __u32 number, __u64 size)
+{
+	const struct watch_constant *constant = bpf_map_lookup_elem(&watch_constants, &number);
+
+	if (!constant)
+		return FILTER_UNKNOWN;
+	for (__u32 i = 0; i < WATCH_CONSTANT / FILTER_PIECE; i++) {
+		const __u64 *of = (const void *)&constant->bytes[i * FILTER_PIECE];
+		__u64 words[FILTER_PIECE / 8] = { 0 };
+		__u64 left = size - i * FILTER_PIECE;
+
+		left = left < FILTER_PIECE ? left : FILTER_PIECE;
+		if (bpf_probe_read_user(words, WATCH_BOUNDED(left, FILTER_PIECE),
+					(void *)(address + i * FILTER_PIECE)))
+			return FILTER_UNKNOWN;
+		if (words[0] != of[0] || words[1] != of[1] || words[2] != of[2] ||
+		    words[3] != of[3])
+			return FILTER_OTHERWISE;
+		if (size <= (i + 1) * FILTER_PIECE)
+			break;
+	}
+	return FILTER_NEXT;
+}
+
+/* One op, of those that seldom are the only ones. */
+__noinline int filter_step(const struct watch_op *op, struct filter_cells *is)
+{
+	__u64 value, loaded = 0;
+
+	if (!op || !is)
+		return FILTER_UNKNOWN;
+	value = *filter_cell(is, op->src);
+	switch (op->code) {
+	case WATCH_LOAD:
+		if (bpf_probe_read_user(&loaded, WATCH_BOUNDED(op->size, 8),
+					(void *)(value + op->offset)))
+			return FILTER_OTHERWISE;
+		*filter_cell(is, op->dst) = loaded;
+		return FILTER_NEXT;
+	case WATCH_MASK:
+		*filter_cell(is, op->dst) = value & op->immediate;
+		return FILTER_NEXT;
+	case WATCH_ADD:
+		*filter_cell(is, op->dst) = value + op->immediate;
+		return FILTER_NEXT;
+	case WATCH_SHIFT:
+		*filter_cell(is, op->dst) = value >> (op->immediate & 63);
+		return FILTER_NEXT;
+	case WATCH_IF_ZERO:
+	case WATCH_IF_EQUAL:
+	case WATCH_IF_BELOW:
+	case WATCH_IF_BELOW_SIGNED:
+		return watch_is_otherwise(op->code, value, op->immediate) ? FILTER_OTHERWISE :
+									    FILTER_NEXT;
+	case WATCH_IF_SAME_BYTES:
+		return filter_same_bytes(value + op->offset, (__u32)op->immediate, op->size);
+	default:
+		return FILTER_UNKNOWN;
+	}
+}
+
+/* Of WATCH_TEST_HEAD. */
+static __always_inline int filter_head(const struct watch_op *op, __u64 address)
+{
+	__u64 head;
+
+	if (!address)
+		return FILTER_OTHERWISE;
+	if (bpf_probe_read_user(&head, sizeof(head), (void *)(address + op->offset)))
+		return FILTER_APART;
+	return (head ^ op->immediate) << ((64 - 8 * op->size) & 63) ? FILTER_OTHERWISE :
+								      FILTER_NEXT;
+}
+
+/* Any op but the last. */
+static __always_inline int filter_op(const struct watch_op *op, const struct filter_words *words,
+				     struct filter_cells *is)
+{
+	bool test = op->code == WATCH_TEST_WORD;
 	__u64 word;
 
-	switch (source) {
-		FILTER_ARGUMENT(0);
-		FILTER_ARGUMENT(1);
-		FILTER_ARGUMENT(2);
-		FILTER_ARGUMENT(3);
-		FILTER_ARGUMENT(4);
-		FILTER_ARGUMENT(5);
-	default:
-		return false;
-	}
-	*to = word;
-	return true;
+	if (!test && op->code != WATCH_TAKE && op->code != WATCH_TEST_HEAD)
+		return filter_step(op, is);
+	word = filter_word(words, is, op->source);
+	if (test)
+		word = watch_tested(op, word);
+	*filter_cell(is, op->dst) = word;
+	if (op->code == WATCH_TEST_HEAD)
+		return filter_head(op, word);
+	return test && watch_is_otherwise(op->src, word, op->immediate) ? FILTER_OTHERWISE :
+									  FILTER_NEXT;
 }
 
 /*
- * What the filter of a call that begins says, if all that it comes to are registers, and no more of
- * them than FILTER_TESTS: so most need no scratch. WATCH_CODES: that is not so.
+ * The filter that begins at op @first, whose last ops are verdicts: as filter_call(). All of it is
+ * looked at by the verifier once.
  */
-static __noinline __u32 filter_by_registers(const bpf_user_pt_regs_t *ctx, __u32 site)
+__noinline __u64 filter_machine(const struct filter_words *words, __u32 first, __u64 stack_pointer)
 {
-	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
-	__u32 first = program ? program->first : 0, next = first;
+	struct filter_cells is = { .stack_pointer = stack_pointer };
+	__u32 next = first;
 
-	for (int i = 0; i <= FILTER_TESTS; i++) {
+	if (!words)
+		return WATCH_UNDECIDED;
+	for (int i = 0; i < WATCH_OPS; i++) {
 		const struct watch_op *op = bpf_map_lookup_elem(&watch_ops, &next);
-		__u64 word;
+		int way;
 
-		if (!op || !first)
+		if (!op)
 			break;
-		if (op->code >= WATCH_ACCEPT && op->code != WATCH_LATER)
+		if (op->code == WATCH_LATER)
+			return FILTER_LATER | (__u32)is.cells[WATCH_BITS_CELL];
+		if (op->code >= WATCH_ACCEPT)
 			return op->code;
-		if (op->code != WATCH_TEST_WORD || !filter_word(ctx, op->source, &word))
+		way = filter_op(op, words, &is);
+		if (way == FILTER_UNKNOWN)
 			break;
-		next = watch_is_otherwise(op->src, watch_tested(op, word), op->immediate) ?
-			       first + op->otherwise :
-			       next + 1 + op->more;
+		next = way == FILTER_OTHERWISE ? first + op->otherwise :
+		       way == FILTER_APART     ? next + 1 :
+						 next + 1 + op->more;
 	}
-	return WATCH_CODES;
+	return WATCH_UNDECIDED;
+}
+
+/* What the filter of a call of @site that begins says: as filter_call(). */
+static __noinline __u64 filter_entry(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+{
+	/* The key is where the last word will be: of the frame nothing is left. */
+	struct filter_words words = { .words = { [WATCH_TID] = site } };
+	const struct watch_program *program =
+		bpf_map_lookup_elem(&watch_programs, &words.words[WATCH_TID]);
+
+	if (!program || !program->filter_count)
+		return WATCH_UNDECIDED;
+	for (int i = 0; i < WATCH_TID; i++)
+		words.words[i] = argument_of(ctx, i + 1);
+	words.words[WATCH_TID] = tid;
+	return filter_machine(&words, program->first, stack_pointer_of(ctx));
+}
+
+/*
+ * What the filter says of a call of @site that begins in thread @tid: WATCH_ACCEPT; FILTER_LATER
+ * with what is known by now; or anything else, and it has been counted. A site without a program,
+ * of which nothing is known, is undecided.
+ */
+static __always_inline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+{
+	__u64 verdict = filter_entry(ctx, site, tid);
+
+	if (verdict != WATCH_ACCEPT)
+		count_verdict(site, verdict);
+	return verdict;
 }
 
 /* What is not told in the end is undecided. */
@@ -125,36 +273,15 @@ static __always_inline __u32 filter_run(struct watch_slot *slot, __u32 first, __
 	return slot->verdict;
 }
 
-/*
- * What the filter says of a call of @site that begins: WATCH_ACCEPT; FILTER_LATER with what is
- * known by now; or anything else, and it has been counted. A site without a program, of which
- * nothing is known, is undecided.
- */
-static __noinline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
-{
-	__u64 verdict = filter_by_registers(ctx, site);
-	struct watch_slot *slot = verdict == WATCH_CODES ? filter_claim() : NULL;
-
-	if (verdict == WATCH_CODES)
-		verdict = WATCH_UNDECIDED;
-	if (slot) {
-		watch_begin(slot, ctx, site);
-		verdict = filter_run(slot, slot->program.first, slot->program.filter_count);
-		if (filters_at_end && verdict == WATCH_LATER)
-			verdict = FILTER_LATER | (__u32)slot->cells[WATCH_BITS_CELL];
-		filter_release(slot);
-	}
-	count_verdict(site, verdict);
-	return verdict;
-}
-
-/* What is known of a call that ends now; without @ctx it was left otherwise. */
+/* What is known of a call that ends now; without @ctx it has no result. */
 static __noinline int filter_fill(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
 				  __u64 filter, __u64 took_ns)
 {
 	slot->words[WATCH_DECIDED] = (__u32)filter;
 	slot->words[WATCH_TOOK] = took_ns;
 	slot->words[WATCH_HAS_RESULT] = ctx != NULL;
+	slot->words[WATCH_LEFT] = 0;
+	slot->words[WATCH_TYPES] = 0;
 	if (ctx) {
 		slot->words[WATCH_RESULT_0] = result_of(ctx);
 		slot->words[WATCH_RESULT_1] = second_result_of(ctx);
@@ -163,32 +290,95 @@ static __noinline int filter_fill(struct watch_slot *slot, const bpf_user_pt_reg
 	return 0;
 }
 
+/* The scratch for the end of a call of @site, or NULL. */
+static __always_inline struct watch_slot *filter_claim_end(__u32 site)
+{
+	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
+	struct watch_slot *slot = program ? filter_claim() : NULL;
+
+	if (slot)
+		slot->program = *program;
+	return slot;
+}
+
+static __always_inline __u32 filter_run_end(struct watch_slot *slot)
+{
+	return filter_run(slot,
+			  slot->program.first + slot->program.filter_count +
+				  slot->program.entry_count + slot->program.exit_count,
+			  slot->program.filter_exit_count);
+}
+
 /* What @filter, that was open when the call of @site began, says by its end. It is counted. */
 static __noinline __u32 filter_end(const bpf_user_pt_regs_t *ctx, __u32 site, __u64 filter,
 				   __u64 took_ns)
 {
-	const struct watch_program *program = bpf_map_lookup_elem(&watch_programs, &site);
-	struct watch_slot *slot = filter_claim();
+	struct watch_slot *slot = filter_claim_end(site);
 	__u32 verdict = WATCH_UNDECIDED;
 
 	if (slot) {
-		if (program)
-			slot->program = *program;
 		filter_fill(slot, ctx, filter, took_ns);
-		verdict = filter_run(slot,
-				     slot->program.first + slot->program.filter_count +
-					     slot->program.entry_count + slot->program.exit_count,
-				     slot->program.filter_exit_count);
+		verdict = filter_run_end(slot);
 		filter_release(slot);
 	}
 	count_decided(site, verdict);
 	return verdict;
 }
 
-/* Likewise of one that was left otherwise. A function of its own: the verifier looks at it once. */
-__noinline int filter_left(__u32 site, __u64 filter, __u64 took_ns)
+/*
+ * For each of what an exception may be of those types that are asked for: is a call that it has
+ * left asked for then? As watch_values.types has it.
+ */
+static __noinline __u32 filter_by_types(struct watch_slot *slot)
 {
-	return filter_end(NULL, site, filter, took_ns);
+	/* Kept there, or the verifier looks at each combination of bits. */
+	slot->values.types = 0;
+	for (__u32 types = 0; types < 1U << FILTER_TYPES; types++) {
+		if (types >= 1U << filter_types)
+			break;
+		slot->words[WATCH_TYPES] = types;
+		if (filter_run_end(slot) == WATCH_ACCEPT)
+			slot->values.types |= 1U << types;
+	}
+	return slot->values.types;
+}
+
+/*
+ * As filter_end(), of a call that was left otherwise, for each type that the exception may be of:
+ * as watch_values.types has it, 0 if it is asked for or not whatever that is.
+ */
+static __always_inline __u32 filter_end_left(__u32 site, __u64 filter, __u64 took_ns,
+					     __u32 *verdict)
+{
+	const __u32 all = (1ULL << (1U << filter_types)) - 1;
+	struct watch_slot *slot = filter_claim_end(site);
+	__u32 mask;
+
+	*verdict = WATCH_UNDECIDED;
+	if (!slot)
+		return 0;
+	filter_fill(slot, NULL, filter, took_ns);
+	slot->words[WATCH_LEFT] = 1;
+	mask = filter_by_types(slot);
+	filter_release(slot);
+	*verdict = mask ? WATCH_ACCEPT : WATCH_REJECT;
+	return mask == all ? 0 : mask;
+}
+
+/*
+ * What becomes of a call that was left otherwise; it is kept in slot @number, if it is watched. One
+ * that is to be decided by what has left it is reported, and counted by who decides that.
+ */
+__noinline int filter_left(__u32 site, __u64 filter, __u64 took_ns, __u64 number)
+{
+	__u32 verdict, mask = filter_end_left(site, filter, took_ns, &verdict);
+	struct watch_slot *slot = mask ? watch_slot_of(number) : NULL;
+
+	if (!mask)
+		count_decided(site, verdict);
+	else if (slot)
+		slot->values.types = mask;
+	return mask && !slot ? WATCH_UNDECIDED : verdict;
 }
 
 #endif

@@ -126,8 +126,9 @@ static __always_inline bool filter_drops(const struct timed_call *call, bool is_
 static __always_inline bool filter_drops_left(const struct timed_call *call, bool is_timed)
 {
 	if (!filters_at_end || !call->filter ||
-	    (is_timed && filter_left(call->site, call->filter,
-				     taken_until(call, bpf_ktime_get_ns())) == WATCH_ACCEPT))
+	    (is_timed &&
+	     filter_left(call->site, call->filter, taken_until(call, bpf_ktime_get_ns()),
+			 watch_values ? call->by : 0) == WATCH_ACCEPT))
 		return false;
 	return filter_drop(call);
 }
@@ -247,10 +248,10 @@ static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_use
 
 /* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
 static __noinline __u64 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
-				     __u32 site)
+				     __u32 site, __u32 tid)
 {
 	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
-	__u64 verdict = filter_call(ctx, site);
+	__u64 verdict = filter_call(ctx, site, tid);
 
 	if (began_ns)
 		deduct_since(thread, began_ns);
@@ -307,9 +308,9 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 
 /* Is a call that begins asked for, or can it be? Then it is said in its place what is open. */
 static __noinline bool filter_begins(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
-				     __u32 site, bool followed)
+				     __u32 site, __u32 tid, bool followed)
 {
-	__u64 filter = filter_timed(thread, ctx, site);
+	__u64 filter = filter_timed(thread, ctx, site, tid);
 
 	if (filter == WATCH_ACCEPT)
 		filter = 0;
@@ -353,7 +354,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	/* As little as can be: most calls are outside. */
 	if (trace_calls && !is_traced(thread, timed))
 		return 0;
-	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
+	if (watch_filters && !filter_begins(thread, ctx, site, tid, has_room_for(thread, ready)))
 		return 0;
 	if (!is_later(thread, ready))
 		count_call(bpf_map_lookup_elem(&counters, &site));
@@ -443,7 +444,6 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	}
 	overhead_ns = call->overhead_ns + timed->within_ns;
 	took_ns = now_ns - call->entered_ns;
-	/* No call takes nothing: with --min=1ns each is reported. */
 	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 1;
 	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
 	if (trace_calls)

@@ -18,7 +18,9 @@ enum {
 	WATCH_SLOT_BYTES = 4096, /* of both together: a power of two above that */
 	WATCH_COPY = 1024,	 /* of one item, at most; a power of two */
 
-	FILTER_SCRATCHES = 4, /* of each CPU: so many calls can be looked at at a time */
+	FILTER_SCRATCHES = 4, /* of each CPU: so many ends can be looked at at a time */
+	FILTER_CELLS = 4,     /* of a filter at an entry, number & 3; the last one stays 0 */
+	FILTER_TYPES = 4,     /* of exceptions, that a filter asks for */
 
 	WATCH_CALLS = 4096, /* under way at a time, whose values are kept until they end */
 	WATCH_SPARE = 64,   /* and of so many more what is captured is sent at once */
@@ -31,14 +33,19 @@ enum {
  */
 enum watch_source {
 	WATCH_ARGUMENT_0,   /* to WATCH_ARGUMENT_5; entry only */
+	WATCH_TID = 6,	    /* of a filter at an entry: as the target has it */
 	WATCH_RESULT_0 = 8, /* first and second word of the result; exits only */
 	WATCH_RESULT_1,
 	WATCH_STACK, /* the stack pointer: at an entry the return address is there */
 	/* Of a filter at an exit: */
 	WATCH_DECIDED,	       /* WATCH_BITS_CELL of the one at the entry */
 	WATCH_TOOK,	       /* how long the call took, in nanoseconds */
-	WATCH_HAS_RESULT,      /* 0: it was left otherwise */
+	WATCH_HAS_RESULT,      /* 0: it was left otherwise, or by a jump */
+	WATCH_LEFT,	       /* 1: it was left otherwise, by an exception and the like */
+	WATCH_TYPES,	       /* bit n: the exception is of type n that is asked for */
 	WATCH_ENTRY_CELL = 16, /* to + WATCH_CELLS - 1; exits only */
+	WATCH_NAME_0 = 24,     /* of a filter at an entry: the thread's name, */
+	WATCH_NAME_1,	       /* two words of it, zeros behind it */
 	WATCH_WORDS = 32,      /* a power of two above all of them */
 };
 
@@ -50,7 +57,7 @@ enum watch_source {
 #define WATCH_END 0xffff
 
 enum watch_code {
-	WATCH_STOP,  /* the end */
+	WATCH_NONE,  /* no op of a program; of a filter: it has said nothing */
 	WATCH_TAKE,  /* cell dst = source .source */
 	WATCH_LOAD,  /* cell dst = .size (1, 2, 4, 8) bytes at cell src + .offset, zero-extended; if
 			it cannot be read an item of .slot with WATCH_FAULT is made, unless .slot is
@@ -79,6 +86,9 @@ enum watch_code {
 			    WATCH_PUT_SIZE_SHIFT, as items of .slot and those after it */
 	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of
 			    them the other way round if .offset is 1; then .src is the test */
+	WATCH_TEST_HEAD, /* of a filter at an entry: TAKE to cell dst; it is not 0, and the first
+			    .size bytes at it + .offset are those of .immediate, else .otherwise is
+			    next; where they cannot be read that which is behind it */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */
@@ -172,6 +182,12 @@ struct watch_values {
 	__u64 async_id;
 	__u64 async_ns;	   /* how long it has taken */
 	__u64 async_fault; /* MethodTable of the exception that it has faulted by; 0: not known */
+	/*
+	 * 0, or --if is to be decided by what has left the call: bit n: it is asked for, if n is
+	 * what WATCH_TYPES is of that.
+	 */
+	__u32 types;
+	__u32 zero;
 };
 
 enum watch_use {
@@ -217,7 +233,7 @@ struct watch_losses {
 _Static_assert(sizeof(struct watch_op) == 24, "layout is shared");
 _Static_assert((int)WATCH_WORDS == 1 << (int)WATCH_PUT_SIZE_SHIFT, "a byte has source and size");
 _Static_assert(sizeof(struct watch_program) == 8, "layout is shared");
-_Static_assert(sizeof(struct watch_values) == 40, "layout is shared");
+_Static_assert(sizeof(struct watch_values) == 48, "layout is shared");
 _Static_assert((int)WATCH_SLOT_BYTES > 2 * (int)WATCH_BYTES, "what is sent is bounded by a mask");
 _Static_assert(sizeof(struct watch_slot) % 8 == 0, "an array that is mapped has no gaps");
 _Static_assert(sizeof(struct watch_item) == 16, "layout is shared");

@@ -22,7 +22,8 @@ static __always_inline void watch_count_lost(const struct watch_slot *slot)
 	__u32 site = slot->site;
 	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
 
-	if (count)
+	/* What is still to be decided stays undecided. */
+	if (count && !slot->values.types)
 		__sync_fetch_and_add(&count->lost, 1);
 }
 

@@ -44,7 +44,7 @@ static __always_inline void watch_prepare(struct watch_slot *slot, __u32 first, 
 	slot->first = slot->next = first;
 	slot->end = first + count;
 	slot->limit = slot->used + WATCH_BYTES;
-	slot->verdict = WATCH_STOP;
+	slot->verdict = WATCH_NONE;
 	for (int i = 0; i < WATCH_CELLS; i++)
 		slot->cells[i] = 0;
 }
@@ -113,7 +113,7 @@ static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
 	}
 	__sync_fetch_and_add(&watch_kept, 1);
 	slot->use = WATCH_KEPT;
-	slot->verdict = filter ? WATCH_LATER : WATCH_STOP;
+	slot->verdict = filter ? WATCH_LATER : WATCH_NONE;
 	return true;
 }
 

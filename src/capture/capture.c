@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/error.h"
+#include "base/vector.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -129,6 +130,36 @@ const char *capture_breakpoint_problem(const struct capture *capture)
 	return capture->breakpoint_problem.text[0] ? capture->breakpoint_problem.text : NULL;
 }
 
+void capture_decide(struct capture *capture, uint32_t site, bool is_asked)
+{
+	if (site >= capture->decided_count) {
+		size_t had = capture->decided_count;
+
+		/* For want of memory the call stays undecided. */
+		if (!vector_reserve(&capture->decided, &capture->decided_capacity, site + 1UL))
+			return;
+		capture->decided_count = site + 1UL;
+		memset(&capture->decided[had], 0,
+		       (capture->decided_count - had) * sizeof(capture->decided[0]));
+	}
+	if (is_asked)
+		capture->decided[site].asked++;
+	else
+		capture->decided[site].filtered++;
+}
+
+static void add_decided(const struct capture *capture, uint32_t site, struct site_counters *sum)
+{
+	const struct decided *decided =
+		site < capture->decided_count ? &capture->decided[site] : NULL;
+
+	if (!decided)
+		return;
+	sum->hits += decided->asked;
+	sum->filtered += decided->filtered;
+	sum->undecided -= decided->asked + decided->filtered;
+}
+
 int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum)
 {
 	int result = bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.counters), &site,
@@ -144,6 +175,7 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->filtered += capture->per_cpu[cpu].filtered;
 		sum->undecided += capture->per_cpu[cpu].undecided;
 	}
+	add_decided(capture, site, sum);
 	return result;
 }
 

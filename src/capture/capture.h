@@ -297,6 +297,9 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 void capture_use_program(const struct capture *capture, uint32_t site,
 			 const struct watch_program *program);
 
+/* A call of @site that its filter left open, see watch_values.types, is asked for, or is not. */
+void capture_decide(struct capture *capture, uint32_t site, bool is_asked);
+
 /* --by=EXPR: each value that has come, and its number (bpf/by.h), which is latency_key.by. */
 struct by_key;
 void capture_each_by_value(const struct capture *capture,

@@ -25,6 +25,12 @@ struct capture_ring {
 	size_t bytes;		 /* a power of two */
 };
 
+/* Of one site: calls that were undecided for the programs, and are not. */
+struct decided {
+	uint64_t asked;
+	uint64_t filtered;
+};
+
 struct capture {
 	const struct options *options;
 	struct process *process;
@@ -75,8 +81,11 @@ struct capture {
 	struct watch_op *ops;		      /* likewise all of them, */
 	size_t constant_count;		      /* of their filters */
 	size_t op_count;		      /* of which there are so many */
-	struct watch_slot *kept;	      /* and what is kept of calls under way */
-	struct error cost_problem;	      /* why some of them are not known */
+	struct decided *decided;	      /* --if: by site */
+	size_t decided_count;
+	size_t decided_capacity;
+	struct watch_slot *kept;   /* and what is kept of calls under way */
+	struct error cost_problem; /* why some of them are not known */
 	struct capture_losses losses;
 	uint64_t consume_until_ns;		 /* 0: until the ring buffer is empty */
 	uint64_t consumed;			 /* how many events */

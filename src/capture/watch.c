@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -65,6 +66,7 @@ int capture_size_watch(const struct capture *capture)
 	bpf->rodata->thrown_bytes = capture->options->no_values ? 0 : THROWN_MESSAGE_BYTES;
 	bpf->rodata->watch_filters = filters;
 	bpf->rodata->filters_at_end = capture->options->filter_of_end;
+	bpf->rodata->filter_types = capture->options->filter_types;
 	result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 	return result ? result : capture_size_async(capture);
 }
@@ -101,6 +103,7 @@ void capture_unmap_watch(struct capture *capture)
 		munmap(capture->programs, bytes_of(capture->bpf->maps.watch_programs));
 	if (capture->ops)
 		munmap(capture->ops, bytes_of(capture->bpf->maps.watch_ops));
+	free(capture->decided);
 	if (capture->kept)
 		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
 }
@@ -142,33 +145,23 @@ static int add_constants(struct capture *capture, const struct watch_filter_of *
 	return 0;
 }
 
-static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops)
+static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops,
+				 const struct watch_constant *constants)
 {
 	if (ops->count) {
 		memcpy(to, ops->ops, ops->count * sizeof(*to));
-		fuse_ops(to, ops->count);
+		fuse_ops(to, ops->count, constants);
 	}
 	return to + ops->count;
 }
 
-/* Where it ends it stops anyway. */
-static struct watch_ops_of without_stop(const struct watch_ops_of *ops)
-{
-	struct watch_ops_of shorter = *ops;
-
-	if (shorter.count && shorter.ops[shorter.count - 1].code == WATCH_STOP)
-		shorter.count--;
-	return shorter;
-}
-
 /* Number 0 has no ops: a site without a program has that. */
 int capture_add_program(struct capture *capture, const struct watch_filter_of *filter,
-			const struct watch_ops_of *entry_ops, const struct watch_ops_of *exit_ops,
+			const struct watch_ops_of *entry, const struct watch_ops_of *exit,
 			struct watch_program *program)
 {
-	const struct watch_ops_of entry = without_stop(entry_ops), exit = without_stop(exit_ops);
 	size_t room = bpf_map__max_entries(capture->bpf->maps.watch_ops);
-	size_t count = filter->ops.count + entry.count + exit.count + filter->exit.count;
+	size_t count = filter->ops.count + entry->count + exit->count + filter->exit.count;
 	struct watch_op *at;
 
 	/* By where it begins a program is known, so each has a place. */
@@ -176,18 +169,18 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 	if (capture->op_count == 0)
 		capture->op_count = 1;
 	if (filter->ops.count > WATCH_OPS || filter->exit.count > WATCH_OPS ||
-	    entry.count > WATCH_OPS || exit.count > WATCH_OPS || count > room - capture->op_count)
+	    entry->count > WATCH_OPS || exit->count > WATCH_OPS || count > room - capture->op_count)
 		return -ENOSPC;
-	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
-	at = copy_ops(copy_ops(at, &entry), &exit);
-	(void)copy_ops(at, &filter->exit);
+	at = copy_ops(capture->ops + capture->op_count, &filter->ops, filter->constants);
+	at = copy_ops(copy_ops(at, entry, NULL), exit, NULL);
+	(void)copy_ops(at, &filter->exit, NULL);
 	if (add_constants(capture, filter, capture->ops + capture->op_count, at))
 		return -ENOSPC;
 	*program = (struct watch_program){
 		.first = (uint32_t)capture->op_count,
 		.filter_count = (uint8_t)filter->ops.count,
-		.entry_count = (uint8_t)entry.count,
-		.exit_count = (uint8_t)exit.count,
+		.entry_count = (uint8_t)entry->count,
+		.exit_count = (uint8_t)exit->count,
 		.filter_exit_count = (uint8_t)filter->exit.count,
 	};
 	capture->op_count += count;

@@ -129,6 +129,27 @@ static int refuse_end(const struct options *options, const struct filter *filter
 	return 0;
 }
 
+/* Which type an exception is of is told outside of the kernel, of calls that are sent. */
+static int check_types(const struct options *options, const struct filter *filter,
+		       struct error *err)
+{
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+
+		if (node->kind == FILTER_COMPARE && node->literal == FILTER_TYPE &&
+		    options->mode != MODE_WATCH)
+			return filter_refuse(
+				filter, node->at,
+				"there is the type of an exception, which only --watch sees: use that, or 'threw' alone",
+				err);
+	}
+	if (options->max_hits)
+		return error_set(
+			err, -EINVAL,
+			"-N counts calls in the kernel, and --if asks for what exceptions are of, which is told outside: leave one of them out");
+	return 0;
+}
+
 /* Does it ask for what only the end of a call tells, and is that seen? */
 static int look_at_filter(struct options *options, struct error *err)
 {
@@ -144,7 +165,10 @@ static int look_at_filter(struct options *options, struct error *err)
 		result = error_set(
 			err, -EINVAL,
 			"-N counts calls that begin, and --if asks for what only their end tells: leave one of them out");
+	else if (filter.type_count)
+		result = check_types(options, &filter, err);
 	options->timed |= options->filter_of_end;
+	options->filter_types = (unsigned int)filter.type_count;
 	filter_deinit(&filter);
 	return result;
 }

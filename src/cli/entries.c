@@ -34,7 +34,7 @@ const struct entry entries[] = {
 	  "                           openmetrics, pprof, flame; see outputs.md" },
 	{ OPT_FLAME, "flame", "FILE", "one HTML page with the flame graph of all stacks" },
 	{ 'T', "timestamps", NULL, "wall-clock time (default: seconds since the start)" },
-	{ OPT_IF, "if", "EXPR", "only calls given this, e.g. 'id > 9 && name == \"x\"'" },
+	{ OPT_IF, "if", "EXPR", "only calls so: 'id > 9 && name == \"x\" || took > 5ms'" },
 	{ OPT_STRING_BYTES, "string-bytes", "N",
 	  "with --watch: of a string, 1 to 1020 (default 64)" },
 	{ OPT_DEPTH, "depth", "LEVELS", "with --watch: of fields in objects, 0 to 2 (default 1)" },

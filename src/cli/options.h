@@ -96,11 +96,12 @@ struct options {
 	uint32_t depth;
 	enum uprobe_by uprobe_by;
 	enum latency_by by;
-	bool by_of_end;	      /* with LATENCY_BY_VALUE: that is known only at the end of a call */
-	bool filter_of_end;   /* --if asks for what is known only there */
-	const char *by_value; /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
-	const char *filter;   /* --if: of which calls; NULL: of all */
-	const char *redact;   /* a regex of names whose values are not shown; NULL: the default */
+	bool by_of_end;	    /* with LATENCY_BY_VALUE: that is known only at the end of a call */
+	bool filter_of_end; /* --if asks for what is known only there */
+	unsigned int filter_types; /* and for so many types of exceptions */
+	const char *by_value;	   /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
+	const char *filter;	   /* --if: of which calls; NULL: of all */
+	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
 	struct hist_range linear;
 	enum time_unit unit;
 	unsigned int max_frames;

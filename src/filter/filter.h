@@ -5,7 +5,7 @@
  * runs for one method.
  *
  *     id > 100 && (customer == "Ada" || order.Total >= 0x10) && !urgent
- *     result.Status == 404 || took > 5ms
+ *     result.Status == 404 || took > 5ms || threw is System.IO.IOException
  */
 #ifndef FILTER_FILTER_H
 #define FILTER_FILTER_H
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "bpf/watch.h"
 
 struct error;
 
@@ -43,6 +45,8 @@ enum filter_operand {
 	FILTER_PARAMETER,
 	FILTER_RESULT, /* "result" */
 	FILTER_TOOK,   /* "took": how long the call has taken */
+	FILTER_THREW,  /* "threw": it was left by an exception */
+	FILTER_THREAD, /* "thread": .id and .name of what makes the call */
 };
 
 enum filter_literal {
@@ -53,6 +57,7 @@ enum filter_literal {
 	FILTER_NULL,
 	FILTER_WORD, /* .text: a member of an enum */
 	FILTER_TIME, /* .number of nanoseconds */
+	FILTER_TYPE, /* .text: of an exception; which of filter.types it is, in .number */
 };
 
 struct filter_node {
@@ -75,6 +80,8 @@ struct filter {
 	struct filter_node nodes[FILTER_NODES];
 	size_t count;
 	size_t root;
+	const char *types[FILTER_TYPES]; /* of exceptions, that are asked for */
+	size_t type_count;
 	const char *option; /* "--if" */
 	const char *source; /* what it was made of, which must outlive it */
 	char *words;	    /* that nodes borrow */

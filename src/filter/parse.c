@@ -90,11 +90,21 @@ static const char *take_word(struct parser *parser)
 /* Those words are parameters' if they are written with an @, as keywords in C#. */
 static enum filter_operand operand_of(const struct filter_node *node, bool with_at)
 {
+	static const struct {
+		const char *word;
+		enum filter_operand operand;
+	} words[] = { { "result", FILTER_RESULT },
+		      { "took", FILTER_TOOK },
+		      { "threw", FILTER_THREW },
+		      { "thread", FILTER_THREAD } };
+
 	if (with_at)
 		return FILTER_PARAMETER;
-	if (strcmp(node->path[0], "result") == 0)
-		return FILTER_RESULT;
-	return strcmp(node->path[0], "took") == 0 ? FILTER_TOOK : FILTER_PARAMETER;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(node->path[0], words[i].word) == 0)
+			return words[i].operand;
+	}
+	return FILTER_PARAMETER;
 }
 
 static int take_path(struct parser *parser, struct filter_node *node)
@@ -261,13 +271,70 @@ static bool take_order(struct parser *parser, enum filter_order *order)
 	return false;
 }
 
+/* "is", and not the beginning of another word. */
+static bool take_is(struct parser *parser)
+{
+	skip_spaces(parser);
+	if (strncmp(parser->at, "is", 2) != 0 || continues_word(parser->at[2]))
+		return false;
+	parser->at += 2;
+	return true;
+}
+
+static bool continues_type(char c)
+{
+	return c && (continues_word(c) || strchr(".+`", c));
+}
+
+/* Which of the filter's types has that name; .type_count: none yet. */
+static size_t find_type(const struct filter *filter, const char *name)
+{
+	size_t i = 0;
+
+	while (i < filter->type_count && strcmp(filter->types[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* "threw is System.IO.IOException" */
+static int take_type(struct parser *parser, struct filter_node *node)
+{
+	struct filter *filter = parser->filter;
+	size_t length = 0;
+
+	if (node->operand != FILTER_THREW)
+		return filter_refuse(filter, node->at, "'threw' should be, of which 'is' asks",
+				     parser->err);
+	skip_spaces(parser);
+	node->literal_at = column(parser);
+	if (!begins_word(*parser->at))
+		return refuse(parser,
+			      "the type of an exception should be, such as System.Exception");
+	while (continues_type(parser->at[length]))
+		length++;
+	memcpy(parser->word, parser->at, length);
+	parser->word[length] = '\0';
+	node->literal = FILTER_TYPE;
+	node->text = parser->word;
+	node->number = find_type(filter, node->text);
+	if (node->number == FILTER_TYPES)
+		return refuse(parser, "there are more types of exceptions than are taken");
+	if (node->number == filter->type_count)
+		filter->types[filter->type_count++] = node->text;
+	parser->word += length + 1;
+	parser->at += length;
+	return 0;
+}
+
 /* "urgent" alone is one that is true. */
 static int take_comparison(struct parser *parser, size_t *number)
 {
 	struct filter_node node = { .kind = FILTER_COMPARE };
 	int result = take_path(parser, &node);
 
-	if (result == 0 && take_order(parser, &node.order)) {
+	if (result == 0 && take_is(parser)) {
+		result = take_type(parser, &node);
+	} else if (result == 0 && take_order(parser, &node.order)) {
 		result = take_literal(parser, &node);
 	} else if (result == 0) {
 		node.order = FILTER_EQUAL;
@@ -385,7 +452,7 @@ bool filter_is_of_end(const struct filter *filter, size_t number)
 
 	switch (node->kind) {
 	case FILTER_COMPARE:
-		return node->operand != FILTER_PARAMETER;
+		return node->operand != FILTER_PARAMETER && node->operand != FILTER_THREAD;
 	case FILTER_NOT:
 		return filter_is_of_end(filter, node->left);
 	default:

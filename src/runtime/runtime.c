@@ -319,6 +319,14 @@ const struct value_type *runtimes_object_type(const struct runtimes *runtimes, e
 		       NULL;
 }
 
+bool runtimes_base_type(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			uint64_t *base)
+{
+	struct runtime *runtime = runtimes_get(runtimes, id);
+
+	return runtime && runtime->ops->base_type && runtime->ops->base_type(runtime, handle, base);
+}
+
 bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
 			   bool is_method, struct text *out)
 {

@@ -195,13 +195,14 @@ struct runtime_ops {
 
 	/*
 	 * What calls of a method are given and give back, and where: as runtimes_signature(),
-	 * runtimes_object_type() and runtimes_context_name() have them.
+	 * runtimes_object_type(), runtimes_base_type() and runtimes_context_name() have them.
 	 */
 	int (*signature)(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
 			 const char *name, struct value_types *types,
 			 struct value_signature *signature);
 	const struct value_type *(*object_type)(struct runtime *runtime, uint64_t handle,
 						struct value_types *types);
+	bool (*base_type)(struct runtime *runtime, uint64_t handle, uint64_t *base);
 	bool (*context_name)(struct runtime *runtime, uint64_t handle, bool is_method,
 			     struct text *out);
 
@@ -394,6 +395,12 @@ int runtimes_signature(const struct runtimes *runtimes, const struct method_id *
 /* The type of objects that begin with @handle, asked of runtime @id; NULL: it is not known. */
 const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
 					      uint64_t handle, struct value_types *types);
+
+/*
+ * What type @handle derives from; 0: nothing. False: it is not known.
+ */
+bool runtimes_base_type(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
+			uint64_t *base);
 
 /*
  * Append the canonical name of what @handle, which shared code was passed, is of: a method, or else

@@ -143,7 +143,8 @@ static void write_call(struct session *session, const struct hit_event *event,
 {
 	const struct hit hit = hit_of(session, pending);
 
-	session_values_write(session, event, &hit);
+	if (session_values_decide(session, event))
+		session_values_write(session, event, &hit);
 	known_stack_release(pending->stack);
 	pending->stack = NULL;
 }

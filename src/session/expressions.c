@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/options.h"
 
 int expressions_init(struct expressions *expressions, const struct options *options,
@@ -40,15 +42,33 @@ static struct error *problem_of(struct expressions *expressions)
 	return expressions->problem.text[0] ? NULL : &expressions->problem;
 }
 
+static int refuse_types(const struct filter *filter, const char *method, const char *why,
+			struct error *err)
+{
+	_cleanup_(text_deinit) struct text what = { 0 };
+	size_t i = 0;
+
+	while (i < filter->count &&
+	       (filter->nodes[i].kind != FILTER_COMPARE || filter->nodes[i].literal != FILTER_TYPE))
+		i++;
+	text_printf(&what,
+		    "there is the type of an exception, and of %s none is known: %s (leave it out)",
+		    method, why);
+	return filter_refuse(filter, filter->nodes[i].at, text_chars(&what), err);
+}
+
 void expressions_filter(struct expressions *expressions, const char *method,
-			const struct value_signature *signature, struct watch_filter_of *filter)
+			const struct value_signature *signature, const char *no_types,
+			struct watch_filter_of *filter)
 {
 	static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
 	const struct value_filter *compiled = expressions->compiled;
 
 	if (!expressions->filters)
 		return;
-	if (value_filter_compile(expressions->compiled, &expressions->filter, method, signature,
+	if ((no_types && expressions->filter.type_count &&
+	     refuse_types(&expressions->filter, method, no_types, problem_of(expressions))) ||
+	    value_filter_compile(expressions->compiled, &expressions->filter, method, signature,
 				 problem_of(expressions))) {
 		filter->ops = (struct watch_ops_of){ &undecided, 1 };
 		return;

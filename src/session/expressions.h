@@ -29,9 +29,13 @@ int expressions_init(struct expressions *expressions, const struct options *opti
 		     struct error *err);
 void expressions_deinit(struct expressions *expressions);
 
-/* What filters calls of @method; what does not fit it leaves them undecided. */
+/*
+ * What filters calls of @method; what does not fit it leaves them undecided. @no_types: why it is
+ * not known of which types exceptions are that leave them; or NULL.
+ */
 void expressions_filter(struct expressions *expressions, const char *method,
-			const struct value_signature *signature, struct watch_filter_of *filter);
+			const struct value_signature *signature, const char *no_types,
+			struct watch_filter_of *filter);
 
 /*
  * What takes their value, at the entry or the exit, until the next one is made. The type of it;

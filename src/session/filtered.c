@@ -43,6 +43,8 @@ static void log_undecided(const struct session *session, const struct output_fil
 {
 	const char *why = session_values_why(session, filtered->method);
 
+	if (!why && session->options->filter_types)
+		why = session->thrown.why_not;
 	log_print("%s: %" PRIu64 " calls are undecided%s%s (leave --if out to see them)",
 		  filtered->method, filtered->undecided, why ? ": " : "", why ? why : "");
 }

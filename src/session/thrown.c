@@ -47,23 +47,47 @@ void session_watch_thrown(struct session *session)
 		session->thrown.why_not = refused;
 }
 
+static struct value_items thrown_in(const struct watch_values *captured)
+{
+	return (struct value_items){
+		(const char *)(captured + 1) + captured->entry_bytes,
+		captured->exit_bytes,
+	};
+}
+
+/* NULL: what was read of it tells. */
+static const char *why_unknown(const struct session *session, const struct watch_values *captured)
+{
+	if (!session->thrown.asked)
+		return too_early;
+	if (session->thrown.why_not)
+		return session->thrown.why_not;
+	return captured->thrown & WATCH_THROWN_DOUBT ?
+		       "several were under way, and it is one of them" :
+		       NULL;
+}
+
 const char *session_add_thrown(const struct session *session, const struct hit_event *event,
 			       const struct value_lookup *lookup, uint32_t string_bytes,
 			       struct text *out)
 {
 	const struct watch_values *captured = hit_event_values(event);
-	const struct value_items items = {
-		(const char *)(captured + 1) + captured->entry_bytes,
-		captured->exit_bytes,
-	};
+	const struct value_items items = thrown_in(captured);
+	const char *why = why_unknown(session, captured);
 
-	if (!session->thrown.asked)
-		return too_early;
-	if (session->thrown.why_not)
-		return session->thrown.why_not;
-	if (captured->thrown & WATCH_THROWN_DOUBT)
-		return "several were under way, and it is one of them";
+	if (why)
+		return why;
 	return value_add_thrown(&items, lookup, string_bytes,
 				session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT,
 				out);
+}
+
+int session_thrown_types(const struct session *session, const struct hit_event *event,
+			 const struct value_lookup *lookup, const char *const *names, size_t count)
+{
+	const struct watch_values *captured = hit_event_values(event);
+	const struct value_items items = thrown_in(captured);
+
+	return why_unknown(session, captured) ? -1 :
+						value_thrown_types(&items, lookup, names, count);
 }

@@ -3,6 +3,8 @@
 #ifndef SESSION_THROWN_H
 #define SESSION_THROWN_H
 
+#include <stddef.h>
+
 #include "method/method_id.h"
 
 struct hit_event;
@@ -20,5 +22,9 @@ void session_watch_thrown(struct session *session);
 const char *session_add_thrown(const struct session *session, const struct hit_event *event,
 			       const struct value_lookup *lookup, uint32_t string_bytes,
 			       struct text *out);
+
+/* Of which of @count types called @names it is, as value_thrown_types(); -1: it is not known. */
+int session_thrown_types(const struct session *session, const struct hit_event *event,
+			 const struct value_lookup *lookup, const char *const *names, size_t count);
 
 #endif

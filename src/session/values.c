@@ -152,13 +152,22 @@ static bool enlist(struct session_values *values, const struct site *site,
 	return true;
 }
 
+/* Why it is not known of which types exceptions are that leave calls of @method; or NULL. */
+static const char *why_no_types(const struct session *session, const struct method_values *method)
+{
+	if (method->id.runtime != RUNTIME_DOTNET)
+		return "native code throws nothing whose type is seen";
+	return session->thrown.asked ? session->thrown.why_not : NULL;
+}
+
 static int add_program(struct session *session, struct method_values *method)
 {
 	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
 	struct watch_filter_of filter = { .constant_count = 0 };
 	struct session_values *values = session->values;
 
-	expressions_filter(&values->expressions, method->name, &method->signature, &filter);
+	expressions_filter(&values->expressions, method->name, &method->signature,
+			   why_no_types(session, method), &filter);
 	method->by = expressions_value(&values->expressions, method->name, &method->signature,
 				       &values->options, &entry, &exit);
 	if (method->watch) {
@@ -183,6 +192,7 @@ static int compile(struct session *session, const struct site *site, struct meth
 	if (method->why) {
 		/* Which is said, if it is asked for at the start. */
 		expressions_filter(&values->expressions, method->name, &method->signature,
+				   why_no_types(session, method),
 				   &(struct watch_filter_of){ .constant_count = 0 });
 		(void)expressions_value(&values->expressions, method->name, &method->signature,
 					&values->options, &unused, &unused);

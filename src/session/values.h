@@ -8,6 +8,7 @@
 #ifndef SESSION_VALUES_H
 #define SESSION_VALUES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -28,6 +29,12 @@ void session_values_add(struct session *session);
 
 /* --if, for the methods that are there: -EINVAL with @err set if it does not fit one of them. */
 int session_values_check(const struct session *session, struct error *err);
+
+/*
+ * Is a call that has come one that --if asks for? Some are sent before that is known, and decided
+ * here by what has left them; what cannot be told stays undecided.
+ */
+bool session_values_decide(struct session *session, const struct hit_event *event);
 
 /* A call that has come, which @hit describes but for its values, goes to the output. */
 void session_values_write(struct session *session, const struct hit_event *event,

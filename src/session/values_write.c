@@ -3,6 +3,7 @@
 #include "session/values_internal.h"
 
 #include "bpf/event.h"
+#include "capture/capture.h"
 #include "output/output.h"
 #include "runtime/runtime.h"
 #include "session/async.h"
@@ -25,6 +26,13 @@ static const struct value_type *object_type(void *ctx, uint64_t handle)
 				    by->session->values->types);
 }
 
+static bool base_type(void *ctx, uint64_t handle, uint64_t *base)
+{
+	const struct lookup_by *by = ctx;
+
+	return runtimes_base_type(&by->session->resolution.runtimes, by->runtime, handle, base);
+}
+
 static bool add_method_of(void *ctx, uint64_t code, struct text *out)
 {
 	const struct lookup_by *by = ctx;
@@ -37,6 +45,7 @@ static struct value_lookup lookup_of(struct lookup_by *by)
 {
 	return (struct value_lookup){
 		.object_type = object_type,
+		.base_type = base_type,
 		.ctx = by,
 		.add_method = add_method_of,
 	};
@@ -102,6 +111,23 @@ static void describe_exception(struct session *session, const struct hit_event *
 		session->options->no_values ? 0 : values->options.string_bytes, &values->exception);
 	if (!call->why_not)
 		call->exception = text_chars(&values->exception);
+}
+
+bool session_values_decide(struct session *session, const struct hit_event *event)
+{
+	const struct filter *filter = &session->values->expressions.filter;
+	uint32_t asked = hit_event_values(event)->types;
+	struct lookup_by by = { session, session->plan.sites[event->site].id.runtime };
+	const struct value_lookup lookup = lookup_of(&by);
+	int types;
+
+	if (!asked)
+		return true;
+	types = session_thrown_types(session, event, &lookup, filter->types, filter->type_count);
+	if (types < 0)
+		return false;
+	capture_decide(session->capture, event->site, asked >> types & 1);
+	return asked >> types & 1;
 }
 
 void session_values_write(struct session *session, const struct hit_event *event,

@@ -54,8 +54,7 @@ static int take_value(struct compiler *compiler, const struct filter_node *node,
 
 	if (is_string(operand)) {
 		if (!operand_follow(compiler, operand, 0, null))
-			return compiler_refuse(compiler, node->at,
-					       "has '%s' where it cannot be read", node->path[0]);
+			return operand_refuse_place(compiler, node, node->path[0]);
 		take_string(compiler, type, string_bytes);
 		return 0;
 	}
@@ -65,8 +64,7 @@ static int take_value(struct compiler *compiler, const struct filter_node *node,
 			"has a '%s' there: calls are told apart by whole numbers, enums, bools, characters and strings",
 			type->name);
 	if (!compiler_load(compiler, &operand->place, COMPILER_VALUE, type->size))
-		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-				       node->path[0]);
+		return operand_refuse_place(compiler, node, node->path[0]);
 	compiler_add_change(compiler, WATCH_MASK, compiler_mask(type->size));
 	add_item(compiler, WATCH_PUT, type->size);
 	return 0;
@@ -111,18 +109,18 @@ int value_by_compile(struct value_by *out, const struct filter *filter, const ch
 		result = take_value(&compiler, node, &operand, options->string_bytes, null);
 	if (result)
 		return result;
-	(void)program_add(&compiler.program, WATCH_STOP);
+	compiler_add_jump(&compiler, COMPILER_UNDECIDED);
 	compiler_add_end(&compiler, WATCH_PUT, null);
 	op = &compiler.program.ops[compiler.program.count - 1];
 	op->slot = BY_NULL;
 	op->src = CELL_ZERO;
 	op->size = 1;
-	compiler_add_end(&compiler, WATCH_STOP, COMPILER_UNDECIDED);
+	/* Where it ends. */
+	compiler_set_label(&compiler, COMPILER_UNDECIDED);
 	out->type = operand_type(&operand);
 	return compiler_finish(&compiler, out->ops, &out->count) ?
 		       0 :
-		       compiler_refuse(&compiler, 1, "would take more than %s for all of it",
-				       "192 steps");
+		       compiler_refuse_length(&compiler);
 }
 
 /* Text ----------------------------------------------------------------------------------------- */

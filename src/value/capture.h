@@ -93,9 +93,6 @@ struct watch_op *program_add(struct program *program, enum watch_code code);
 /* A slot of its own; WATCH_NO_SLOT if there are no more. */
 uint16_t program_slot(struct program *program);
 
-/* Ends the program. There is always room for that. */
-void program_end(struct program *program);
-
 /* dst = bytes of @place, which is in integer registers or memory; false if it is not. */
 bool program_load(struct program *program, const struct place *place, uint8_t dst, uint16_t size,
 		  uint16_t slot, uint16_t otherwise);

@@ -246,7 +246,6 @@ static void compile_entry(struct value_watch *watch)
 		follow_seen(watch, &watch->entry, &watch->arguments[i], i);
 	for (size_t i = 0; i < count; i++)
 		follow_words(watch, &watch->entry, &watch->arguments[i]);
-	program_end(&watch->entry);
 }
 
 static void compile_exit(struct value_watch *watch)
@@ -260,7 +259,6 @@ static void compile_exit(struct value_watch *watch)
 	}
 	for (size_t i = 0; i < watch->signature->argument_count; i++)
 		read_out(watch, &watch->exit, &watch->arguments[i]);
-	program_end(&watch->exit);
 }
 
 int value_watch_create(struct value_watch **out, const struct value_signature *signature,
@@ -286,11 +284,8 @@ int value_watch_create(struct value_watch **out, const struct value_signature *s
 		clear(&watch->arguments[i], &signature->arguments[i]);
 	clear(&watch->result, &signature->result);
 	clear(&watch->context, &signature->context);
-	if (signature->why) {
-		program_end(&watch->entry);
-		program_end(&watch->exit);
+	if (signature->why)
 		return 0;
-	}
 	compile_entry(watch);
 	compile_exit(watch);
 	return 0;

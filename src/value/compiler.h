@@ -52,6 +52,10 @@ void compiler_add_jump(struct compiler *compiler, size_t label);
 void compiler_add_change(struct compiler *compiler, enum watch_code code, uint64_t immediate);
 void compiler_add_end(struct compiler *compiler, enum watch_code code, size_t label);
 
+/* COMPILER_VALUE, of which the most is @most, is so to @value, or it goes to @otherwise. */
+void compiler_add_order(struct compiler *compiler, enum filter_order order, uint64_t value,
+			uint64_t most, size_t otherwise);
+
 /* COMPILER_VALUE = a word of @source. */
 void compiler_take(struct compiler *compiler, enum watch_source source);
 
@@ -65,10 +69,20 @@ bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], 
 /* -EINVAL with the error set: "METHOD " and what @format makes of @name, at character @at. */
 int compiler_refuse(struct compiler *compiler, size_t at, const char *format, const char *name);
 
+/* Likewise: there are more ops than a program has. */
+int compiler_refuse_length(struct compiler *compiler);
+
 static inline uint64_t compiler_mask(uint32_t size)
 {
 	return size >= 8 ? UINT64_MAX : (1ULL << 8 * size) - 1;
 }
+
+/*
+ * What @node asks of the call itself: took, threw, thread. Where it is not so, to @otherwise.
+ * -EINVAL as above.
+ */
+int filter_compare_call(struct compiler *compiler, const struct filter_node *node,
+			size_t otherwise);
 
 /* What an expression names. */
 struct operand {
@@ -87,6 +101,14 @@ int operand_find(struct compiler *compiler, const struct filter_node *node, bool
 /* To what the operand leads, which is at @offset from there; a null makes it false. */
 bool operand_follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
 		    size_t otherwise);
+
+/* -EINVAL as above: what the expression calls @name cannot be loaded, or has no room. */
+int operand_refuse_place(struct compiler *compiler, const struct filter_node *node,
+			 const char *name);
+
+/* Likewise: the operand is a float, which is not compared; in a register it cannot be read. */
+int operand_refuse_float(struct compiler *compiler, const struct filter_node *node,
+			 const struct operand *operand);
 
 bool operand_is_number(const struct value_type *type);
 

@@ -9,6 +9,12 @@
 #include "value/compiler.h"
 #include "value/filter_text.h"
 
+/* What a filter at an entry has, as bpf/filter.bpf.h numbers its cells. */
+_Static_assert((int)COMPILER_LENGTH < (int)FILTER_CELLS - 1 &&
+		       (int)WATCH_BITS_CELL < (int)FILTER_CELLS - 1 &&
+		       (int)CELL_ZERO % (int)FILTER_CELLS == (int)FILTER_CELLS - 1,
+	       "what is set is not the cell that stays 0");
+
 /* Numbers --------------------------------------------------------------------------------- */
 
 /* Of enums, as the runtime or as the debug information tells it. */
@@ -71,40 +77,6 @@ static void move_signed(struct compiler *compiler, uint32_t size, uint64_t *valu
 	*value = (*value + half) & compiler_mask(size);
 }
 
-/* The cell has the number, and goes on where it is so. */
-static void add_order(struct compiler *compiler, enum filter_order order, uint64_t value,
-		      uint64_t most, size_t otherwise)
-{
-	size_t holds;
-
-	switch (order) {
-	case FILTER_EQUAL:
-		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, otherwise);
-		return;
-	case FILTER_LESS:
-		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value, otherwise);
-		return;
-	case FILTER_LESS_OR_EQUAL:
-		if (value < most)
-			compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value + 1,
-					  otherwise);
-		return;
-	default:
-		break;
-	}
-	/* The opposite, and then the other way round. */
-	holds = compiler_label(compiler);
-	if (order == FILTER_GREATER && value == most)
-		compiler_add_jump(compiler, otherwise);
-	else if (order == FILTER_NOT_EQUAL)
-		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, holds);
-	else
-		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE,
-				  order == FILTER_GREATER ? value + 1 : value, holds);
-	compiler_add_jump(compiler, otherwise);
-	compiler_set_label(compiler, holds);
-}
-
 static int compare_number(struct compiler *compiler, const struct filter_node *node,
 			  const struct operand *operand, size_t otherwise)
 {
@@ -116,13 +88,12 @@ static int compare_number(struct compiler *compiler, const struct filter_node *n
 		return result;
 	if (type->size == 0 || type->size > 8 ||
 	    !compiler_load(compiler, &operand->place, COMPILER_VALUE, type->size))
-		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-				       node->path[0]);
+		return operand_refuse_place(compiler, node, node->path[0]);
 	if (is_signed(type))
 		move_signed(compiler, type->size, &value);
 	/* What is above it in a register is anything. */
 	compiler_add_change(compiler, WATCH_MASK, compiler_mask(type->size));
-	add_order(compiler, node->order, value, compiler_mask(type->size), otherwise);
+	compiler_add_order(compiler, node->order, value, compiler_mask(type->size), otherwise);
 	return 0;
 }
 
@@ -159,8 +130,7 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 		return compiler_refuse(compiler, node->literal_at,
 				       "is compared with a string that is too long%s", "");
 	if (!operand_follow(compiler, operand, 0, otherwise))
-		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-				       node->path[0]);
+		return operand_refuse_place(compiler, node, node->path[0]);
 	if (utf16) {
 		const struct place length = { .cell = COMPILER_VALUE, .offset = OBJECT_LENGTH };
 
@@ -177,8 +147,7 @@ static int compare_null(struct compiler *compiler, const struct filter_node *nod
 			const struct operand *operand, size_t otherwise)
 {
 	if (!compiler_load(compiler, &operand->place, COMPILER_VALUE, POINTER_BYTES))
-		return compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-				       node->path[0]);
+		return operand_refuse_place(compiler, node, node->path[0]);
 	compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, 0, otherwise);
 	return 0;
 }
@@ -205,19 +174,6 @@ static int compare_other(struct compiler *compiler, const struct filter_node *no
 			       operand->type->name);
 }
 
-static int compare_time(struct compiler *compiler, const struct filter_node *node, size_t otherwise)
-{
-	if (node->path_count > 1)
-		return filter_refuse(compiler->filter, node->at, "'took' is a time, without fields",
-				     compiler->err);
-	if (node->literal != FILTER_TIME)
-		return filter_refuse(compiler->filter, node->literal_at,
-				     "a time with its unit, such as 5ms, should be", compiler->err);
-	compiler_take(compiler, WATCH_TOOK);
-	add_order(compiler, node->order, node->number, UINT64_MAX, otherwise);
-	return 0;
-}
-
 static int compile_compare(struct compiler *compiler, const struct filter_node *node,
 			   size_t otherwise)
 {
@@ -225,11 +181,13 @@ static int compile_compare(struct compiler *compiler, const struct filter_node *
 	struct operand operand = { .type = NULL };
 	int result;
 
-	if (node->operand == FILTER_TOOK)
-		return compare_time(compiler, node, otherwise);
+	if (node->operand != FILTER_PARAMETER && node->operand != FILTER_RESULT)
+		return filter_compare_call(compiler, node, otherwise);
 	result = operand_find(compiler, node, node->literal != FILTER_NULL, &operand, otherwise);
 	if (result || !operand.type)
 		return result;
+	if (!operand.length && operand.type->kind == VALUE_FLOAT)
+		return operand_refuse_float(compiler, node, &operand);
 	if (operand.length || operand_is_number(operand.type))
 		return compare_number(compiler, node, &operand, otherwise);
 	if (node->order != FILTER_NOT_EQUAL)
@@ -322,7 +280,7 @@ static int compile(struct compilation *is, size_t number, size_t otherwise)
 	}
 	switch (node->kind) {
 	case FILTER_COMPARE:
-		if (node->operand == FILTER_PARAMETER || is->open == OPEN_TESTED)
+		if (is->open == OPEN_TESTED || !filter_is_of_end(is->compiler.filter, number))
 			return compile_compare(&is->compiler, node, otherwise);
 		if (is->open == OPEN_FALSE)
 			compiler_add_jump(&is->compiler, otherwise);
@@ -355,8 +313,7 @@ static int finish(struct compilation *is, struct watch_op ops[WATCH_OPS], size_t
 
 	compiler_add_end(compiler, WATCH_UNDECIDED, COMPILER_UNDECIDED);
 	if (!compiler_finish(compiler, ops, count))
-		return compiler_refuse(compiler, 1, "would take more than %s for all of it",
-				       "192 steps");
+		return compiler_refuse_length(compiler);
 	return 0;
 }
 

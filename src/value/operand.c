@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "value/convention.h"
 #include "value/filter_text.h"
 
 void compiler_init(struct compiler *compiler, const struct filter *filter, const char *method,
@@ -40,6 +41,11 @@ int compiler_refuse(struct compiler *compiler, size_t at, const char *format, co
 	text_add(&what, " ");
 	text_printf(&what, format, name);
 	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
+}
+
+int compiler_refuse_length(struct compiler *compiler)
+{
+	return compiler_refuse(compiler, 1, "would take more than %s for all of it", "192 steps");
 }
 
 /* Ops ------------------------------------------------------------------------------------- */
@@ -115,6 +121,39 @@ bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], 
 	return true;
 }
 
+void compiler_add_order(struct compiler *compiler, enum filter_order order, uint64_t value,
+			uint64_t most, size_t otherwise)
+{
+	size_t holds;
+
+	switch (order) {
+	case FILTER_EQUAL:
+		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, otherwise);
+		return;
+	case FILTER_LESS:
+		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value, otherwise);
+		return;
+	case FILTER_LESS_OR_EQUAL:
+		if (value < most)
+			compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE, value + 1,
+					  otherwise);
+		return;
+	default:
+		break;
+	}
+	/* The opposite, and then the other way round. */
+	holds = compiler_label(compiler);
+	if (order == FILTER_GREATER && value == most)
+		compiler_add_jump(compiler, otherwise);
+	else if (order == FILTER_NOT_EQUAL)
+		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_VALUE, value, holds);
+	else
+		compiler_add_test(compiler, WATCH_IF_BELOW, COMPILER_VALUE,
+				  order == FILTER_GREATER ? value + 1 : value, holds);
+	compiler_add_jump(compiler, otherwise);
+	compiler_set_label(compiler, holds);
+}
+
 /* Operands -------------------------------------------------------------------------------- */
 
 static const struct value_slot *find_parameter(const struct value_signature *signature,
@@ -136,6 +175,45 @@ bool operand_follow(struct compiler *compiler, struct operand *operand, uint32_t
 	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
 	operand->place = (struct place){ .cell = COMPILER_VALUE, .offset = offset };
 	return true;
+}
+
+/* The number of the floating-point register that has it; -1: it is in none. */
+static int float_register_of(const struct operand *operand)
+{
+	const struct value_slot *slot = operand->place.slot;
+
+	for (size_t i = 0; slot && i < slot->part_count && i < VALUE_PARTS; i++) {
+		if (slot->parts[i].where == VALUE_IN_FLOAT &&
+		    operand->place.offset >= slot->parts[i].offset &&
+		    operand->place.offset - slot->parts[i].offset < slot->parts[i].size)
+			return (int)slot->parts[i].number;
+	}
+	return -1;
+}
+
+int operand_refuse_float(struct compiler *compiler, const struct filter_node *node,
+			 const struct operand *operand)
+{
+	_cleanup_(text_deinit) struct text name = { 0 };
+	int number = float_register_of(operand);
+
+	if (number < 0)
+		return compiler_refuse(compiler, node->at,
+				       "has a '%s' there, and floating point is not compared",
+				       operand->type->name);
+	text_printf(&name, "'%s' in %s%d", node->path[node->path_count - 1],
+		    convention_float_register, number);
+	return compiler_refuse(compiler, node->at,
+			       "has %s, which programs in the kernel cannot read",
+			       text_chars(&name));
+}
+
+int operand_refuse_place(struct compiler *compiler, const struct filter_node *node,
+			 const char *name)
+{
+	return compiler->program.full ? compiler_refuse_length(compiler) :
+					compiler_refuse(compiler, node->at,
+							"has '%s' where it cannot be read", name);
 }
 
 static bool has_length(const struct value_type *type)
@@ -210,9 +288,7 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		operand->place.offset += field->offset;
 		operand->type = field->type;
 	}
-	return reached ? 0 :
-			 compiler_refuse(compiler, node->at, "has '%s' where it cannot be read",
-					 name);
+	return reached ? 0 : operand_refuse_place(compiler, node, name);
 }
 
 /* Where a call has been left otherwise there is none, of which nothing is so. */
@@ -247,8 +323,8 @@ int operand_find(struct compiler *compiler, const struct filter_node *node, bool
 	const struct value_slot *slot = NULL;
 	int result = find_slot(compiler, node, &slot, otherwise);
 
-	if (result || !slot)
-		return -EINVAL;
+	if (result)
+		return result;
 	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
 	for (size_t i = 1; i < node->path_count && result == 0; i++)
 		result = operand->length ?
@@ -260,8 +336,7 @@ int operand_find(struct compiler *compiler, const struct filter_node *node, bool
 		const struct value_type *element = operand->type->element;
 
 		if (!operand_follow(compiler, operand, 0, otherwise))
-			return compiler_refuse(compiler, node->at,
-					       "has '%s' where it cannot be read", node->path[0]);
+			return operand_refuse_place(compiler, node, node->path[0]);
 		operand->type = element;
 	}
 	return result;

@@ -8,8 +8,7 @@ struct watch_op *program_add(struct program *program, enum watch_code code)
 {
 	struct watch_op *op;
 
-	/* The last one is for the end. */
-	if (program->count == WATCH_OPS - 1) {
+	if (program->count == WATCH_OPS) {
 		program->full = true;
 		return NULL;
 	}
@@ -25,12 +24,6 @@ uint16_t program_slot(struct program *program)
 		return WATCH_NO_SLOT;
 	}
 	return program->slots++;
-}
-
-void program_end(struct program *program)
-{
-	program->ops[program->count++] =
-		(struct watch_op){ .code = WATCH_STOP, .slot = WATCH_NO_SLOT };
 }
 
 static bool take_part(struct program *program, const struct value_slot *slot, uint32_t offset,

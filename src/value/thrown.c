@@ -5,6 +5,8 @@
 #include "bpf/thrown.h"
 #include "value/print.h"
 
+enum { BASES_MAX = 64 }; /* of a type, one by the other */
+
 static bool read_thrown(const struct value_items *items, struct thrown *thrown)
 {
 	const struct watch_item *item = items->bytes;
@@ -99,4 +101,39 @@ const char *value_add_thrown(const struct value_items *items, const struct value
 	else
 		add_text(&thrown.readings[0], string_bytes, out);
 	return NULL;
+}
+
+/* Is it the type's name, or, without a namespace, the end of it? */
+static bool is_called(const struct value_type *type, const char *name)
+{
+	size_t length = strlen(name), whole = strlen(type->name);
+
+	if (strcmp(type->name, name) == 0)
+		return true;
+	return !strchr(name, '.') && whole > length &&
+	       strcmp(type->name + whole - length, name) == 0 &&
+	       type->name[whole - length - 1] == '.';
+}
+
+int value_thrown_types(const struct value_items *items, const struct value_lookup *lookup,
+		       const char *const *names, size_t count)
+{
+	struct thrown thrown;
+	uint64_t handle;
+	int types = 0;
+
+	if (!read_thrown(items, &thrown) || !is_read(&thrown))
+		return -1;
+	handle = thrown.readings[0].type;
+	for (int depth = 0; depth < BASES_MAX && handle; depth++) {
+		const struct value_type *type = lookup->object_type(lookup->ctx, handle);
+
+		if (!type || !type->name)
+			return -1;
+		for (size_t i = 0; i < count; i++)
+			types |= is_called(type, names[i]) << i;
+		if (!lookup->base_type || !lookup->base_type(lookup->ctx, handle, &handle))
+			return -1;
+	}
+	return handle ? -1 : types;
 }

@@ -202,7 +202,7 @@ int value_watch_create(struct value_watch **watch, const struct value_signature 
 		       const struct value_options *options, struct error *err);
 void value_watch_destroy(struct value_watch *watch);
 
-/* The programs end with WATCH_STOP. */
+/* The programs, which may have no ops. */
 const struct watch_op *value_watch_entry(const struct value_watch *watch, size_t *count);
 const struct watch_op *value_watch_exit(const struct value_watch *watch, size_t *count);
 
@@ -215,6 +215,8 @@ struct value_items {
 /* Of the runtime whose objects they are; NULL: it does not know, or is not to be asked. */
 struct value_lookup {
 	const struct value_type *(*object_type)(void *ctx, uint64_t handle);
+	/* What it derives from, 0 for nothing; false: it does not know. NULL as above. */
+	bool (*base_type)(void *ctx, uint64_t handle, uint64_t *base);
 	void *ctx;
 	/* Append the name of the method that is called there; NULL, false: it is not known. */
 	bool (*add_method)(void *ctx, uint64_t code, struct text *out);
@@ -247,6 +249,14 @@ uint64_t value_call_context(const struct value_watch *watch, const struct value_
  */
 const char *value_add_thrown(const struct value_items *items, const struct value_lookup *lookup,
 			     uint32_t string_bytes, enum value_format format, struct text *out);
+
+/*
+ * Of which of the types called @names, of which there are @count, that exception is, or of what
+ * derives from them: a bit each. A name without a dot is that of a type in whichever namespace. -1
+ * if that is not known.
+ */
+int value_thrown_types(const struct value_items *items, const struct value_lookup *lookup,
+		       const char *const *names, size_t count);
 
 /* Does it give something back? Else there is no result to append. */
 bool value_has_result(const struct value_watch *watch);

@@ -4,7 +4,8 @@
  * clock of the programs has it (BPF_STATS_RUN_TIME): the two traps of a call take ten microseconds
  * on some machines, more or less by more than what is looked for. A function is called in a loop,
  * with place-probe's programs for --watch at its entry and its exit. What they run is as it is
- * compiled, and also without src/capture/fuse.c. The rounds alternate; the best batch of each counts.
+ * compiled, and also without src/capture/fuse.c. Then likewise --count, and with filters that
+ * reject (--if). The rounds alternate; the best batch of each counts.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -92,12 +93,67 @@ static const struct watch_op object[] = {
 	{ .code = WATCH_COPY_FIXED, .src = 0, .size = 24, .slot = 1 },
 };
 
-static const struct {
+/* Filters as --if makes them: the last ops are what is said where it is so, and where it is not. */
+#define ACCEPT_OR_REJECT             \
+	{ .code = WATCH_ACCEPT },    \
+	{                            \
+		.code = WATCH_REJECT \
+	}
+#define IF_EQUAL(cell, value, other)                                                              \
+	{                                                                                         \
+		.code = WATCH_IF_EQUAL, .src = (cell), .immediate = (value), .otherwise = (other) \
+	}
+#define IF_SET(cell, other)                                                \
+	{                                                                  \
+		.code = WATCH_IF_ZERO, .src = (cell), .otherwise = (other) \
+	}
+#define IF_SAME(cell, at, bytes, other)                                                      \
+	{                                                                                    \
+		.code = WATCH_IF_SAME_BYTES, .src = (cell), .offset = (at), .size = (bytes), \
+		.otherwise = (other)                                                         \
+	}
+
+static const struct watch_op int_is[] = { TAKE(0, 0),
+					  { .code = WATCH_MASK, .immediate = UINT32_MAX },
+					  IF_EQUAL(0, 4711, 4),
+					  ACCEPT_OR_REJECT };
+static const struct watch_op string_is_short[] = { TAKE(0, 1),
+						   IF_SET(0, 6),
+						   LOAD(1, 0, 8, 4),
+						   IF_EQUAL(1, 7, 6),
+						   IF_SAME(0, 12, 2 * 7, 6),
+						   ACCEPT_OR_REJECT };
+static const struct watch_op string_is[] = {
+	TAKE(0, 1),	    IF_SET(0, 6),	   LOAD(1, 0, 8, 4),
+	IF_EQUAL(1, 32, 6), IF_SAME(0, 12, 64, 6), ACCEPT_OR_REJECT
+};
+static const struct watch_op c_string_is[] = { TAKE(0, 1), IF_SET(0, 4), IF_SAME(0, 12, 33, 4),
+					       ACCEPT_OR_REJECT };
+static const struct watch_op field_is[] = {
+	TAKE(0, 1),	   IF_SET(0, 5),
+	LOAD(0, 0, 8, 4),  { .code = WATCH_MASK, .immediate = UINT32_MAX },
+	IF_EQUAL(0, 7, 6), ACCEPT_OR_REJECT
+};
+
+static const struct variant {
 	const char *name;
 	const struct watch_op *ops;
 	size_t count;
 	bool fused;
-} variants[] = {
+} filters[] = {
+	{ "--count", NULL, 0, false },
+	{ "an int", int_is, sizeof(int_is) / sizeof(int_is[0]), true },
+	{ "a string, by its length", string_is_short,
+	  sizeof(string_is_short) / sizeof(string_is_short[0]), true },
+	{ "a string of 32, at once", string_is, sizeof(string_is) / sizeof(string_is[0]), true },
+	{ "char * of 32, at once", c_string_is, sizeof(c_string_is) / sizeof(c_string_is[0]),
+	  true },
+	{ "an int in an object", field_is, sizeof(field_is) / sizeof(field_is[0]), true },
+};
+
+enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
+
+static const struct variant variants[] = {
 	{ "--watch --no-values", NULL, 0, false },
 	{ "two ints, op by op", ints, sizeof(ints) / sizeof(ints[0]), false },
 	{ "two ints", ints, sizeof(ints) / sizeof(ints[0]), true },
@@ -115,47 +171,59 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static struct place_probe_bpf *load(enum uprobe_means means)
+static struct bpf_program *program_of(const struct place_probe_bpf *bpf, bool watch)
+{
+	return watch ? bpf->progs.time_hit : bpf->progs.count_hit;
+}
+
+/* --watch; or, unless that is @watch, --count, which @filters. */
+static struct place_probe_bpf *load(enum uprobe_means means, bool watch, bool filters_too)
 {
 	struct place_probe_bpf *bpf = place_probe_bpf__open();
-	struct bpf_program *program;
+	struct bpf_program *program, *ours = bpf ? program_of(bpf, watch) : NULL;
 
 	if (!bpf)
 		fail("the programs cannot be opened");
 	bpf->rodata->target_tgid = (uint32_t)getpid();
-	bpf->rodata->watch_values = true;
+	bpf->rodata->watch_values = watch;
+	bpf->rodata->watch_filters = filters_too;
 	bpf->rodata->wakeup_bytes = RING_BYTES;
 	bpf_object__for_each_program(program, bpf->obj)
 	{
-		bpf_program__set_autoload(program, program == bpf->progs.time_hit);
+		bpf_program__set_autoload(program, program == ours);
 	}
 	if (means == UPROBE_MULTI)
 		bpf_program__set_expected_attach_type(
-			bpf->progs.time_hit, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+			ours, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
 	bpf_map__set_max_entries(bpf->maps.timed_threads, LATENCY_THREADS);
 	bpf_map__set_max_entries(bpf->maps.watch_ops, OPS);
 	bpf_map__set_max_entries(bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE);
+	bpf_map__set_max_entries(bpf->maps.filter_slots,
+				 (uint32_t)libbpf_num_possible_cpus() * FILTER_SCRATCHES);
 	if (place_probe_bpf__load(bpf))
 		fail("the programs do not load");
 	return bpf;
 }
 
-static void use(const struct place_probe_bpf *bpf, size_t variant)
+static void use(const struct place_probe_bpf *bpf, const struct variant *variant, bool filter)
 {
 	const struct timed_site timed = { .ready = 1 };
+	const uint8_t count = (uint8_t)variant->count;
 	const struct watch_program program = {
 		.first = 1,
-		.entry_count = (uint8_t)variants[variant].count,
+		.filter_count = filter ? count : 0,
+		.entry_count = filter ? 0 : count,
 	};
+	static const struct watch_constant constant;
 	struct watch_op ops[OPS] = { { 0 } };
 	const uint32_t site = 0;
 
-	for (size_t i = 0; i < variants[variant].count; i++)
-		ops[i] = variants[variant].ops[i];
-	if (variants[variant].fused)
-		fuse_ops(ops, variants[variant].count);
-	for (uint32_t i = 1; i <= variants[variant].count; i++) {
+	for (size_t i = 0; i < variant->count; i++)
+		ops[i] = variant->ops[i];
+	if (variant->fused)
+		fuse_ops(ops, variant->count, filter ? &constant : NULL);
+	for (uint32_t i = 1; i <= variant->count; i++) {
 		if (bpf_map__update_elem(bpf->maps.watch_ops, &i, sizeof(i), &ops[i - 1],
 					 sizeof(ops[0]), BPF_ANY))
 			fail("a program cannot be set");
@@ -175,7 +243,8 @@ static int discard(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means)
+/* At the entry and the exit, or, of --count, at the entry alone. */
+static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means, bool watch)
 {
 	struct error err = { .text = "" };
 	struct uprobes *uprobes = NULL;
@@ -189,8 +258,8 @@ static void attach(const struct place_probe_bpf *bpf, enum uprobe_means means)
 	sites[0] = own_site(&maps, fd, (uintptr_t)watched_victim, 0);
 	sites[1] = own_site(&maps, fd, (uintptr_t)watched_victim_exit, LATENCY_EXIT);
 	maps_deinit(&maps);
-	if (uprobes_create(&uprobes, means, bpf_program__fd(bpf->progs.time_hit), &self, &err) ||
-	    uprobes_attach(uprobes, sites, 2, &err))
+	if (uprobes_create(&uprobes, means, bpf_program__fd(program_of(bpf, watch)), &self, &err) ||
+	    uprobes_attach(uprobes, sites, watch ? 2 : 1, &err))
 		fail(err.text);
 }
 
@@ -227,34 +296,71 @@ static double best_batch_ns(struct ring_buffer *ring, int fd)
 	return (double)best_ns / CALLS;
 }
 
+/* All calls of @variant, while only the programs of @bpf do something. */
+static void measure(struct place_probe_bpf *bpf, struct ring_buffer *ring,
+		    const struct variant *variant, bool watch, double *best)
+{
+	double ns;
+
+	use(bpf, variant, !watch);
+	bpf->bss->active = 1;
+	ns = best_batch_ns(ring, bpf_program__fd(program_of(bpf, watch)));
+	bpf->bss->active = 0;
+	*best = *best == 0 || ns < *best ? ns : *best;
+}
+
+static uint64_t filtered(const struct place_probe_bpf *bpf)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct site_counters *of = calloc((size_t)cpus, sizeof(*of));
+	const uint32_t site = 0;
+	uint64_t sum = 0;
+
+	if (!of || bpf_map_lookup_elem(bpf_map__fd(bpf->maps.counters), &site, of))
+		fail("the counts cannot be read");
+	for (int i = 0; i < cpus; i++)
+		sum += of[i].filtered;
+	free(of);
+	return sum;
+}
+
+static void print(const struct variant *variant, const double *best, size_t v)
+{
+	printf("  %-26s %8.1f ns  %6.1f more\n", variant->name, best[v], best[v] - best[0]);
+}
+
 int main(void)
 {
 	enum uprobe_means means = uprobe_multi_works() ? UPROBE_MULTI : UPROBE_PERF;
-	struct place_probe_bpf *bpf = load(means);
+	struct place_probe_bpf *watch = load(means, true, false);
+	struct place_probe_bpf *count = load(means, false, false);
+	struct place_probe_bpf *filter = load(means, false, true);
 	size_t events = 0;
 	struct ring_buffer *ring =
-		ring_buffer__new(bpf_map__fd(bpf->maps.events), discard, &events, NULL);
-	double best[VARIANTS] = { 0 };
+		ring_buffer__new(bpf_map__fd(watch->maps.events), discard, &events, NULL);
+	double best[VARIANTS] = { 0 }, of_filters[FILTERS] = { 0 };
 
 	if (!ring || bpf_enable_stats(BPF_STATS_RUN_TIME) < 0)
 		fail("there is no ring, or no clock of programs");
-	attach(bpf, means);
-	bpf->bss->active = 1;
+	attach(watch, means, true);
+	attach(count, means, false);
+	attach(filter, means, false);
 	for (int round = 0; round < ROUNDS; round++) {
-		for (size_t v = 0; v < VARIANTS; v++) {
-			double ns;
-
-			use(bpf, v);
-			ns = best_batch_ns(ring, bpf_program__fd(bpf->progs.time_hit));
-			best[v] = round == 0 || ns < best[v] ? ns : best[v];
-		}
+		for (size_t v = 0; v < VARIANTS; v++)
+			measure(watch, ring, &variants[v], true, &best[v]);
+		for (size_t v = 0; v < FILTERS; v++)
+			measure(v ? filter : count, ring, &filters[v], false, &of_filters[v]);
 	}
 	if (events != (size_t)ROUNDS * VARIANTS * BATCHES * CALLS)
 		fail("some calls were not reported");
+	if (filtered(filter) != (uint64_t)ROUNDS * (FILTERS - 1) * BATCHES * CALLS)
+		fail("some calls were not rejected");
 	printf("time in the programs of a call, best of %d batches of %d calls\n", ROUNDS * BATCHES,
 	       CALLS);
 	for (size_t v = 0; v < VARIANTS; v++)
-		printf("  %-24s %8.1f ns  %6.1f more than without values\n", variants[v].name,
-		       best[v], best[v] - best[0]);
+		print(&variants[v], best, v);
+	printf("likewise of --count, with --if that rejects\n");
+	for (size_t v = 0; v < FILTERS; v++)
+		print(&filters[v], of_filters, v);
 	return 0;
 }

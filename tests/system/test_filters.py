@@ -72,6 +72,31 @@ def test_text_says_how_many(place_probe, watched):
     assert asked.told_filtered(result.err) == len(calls) - expected
 
 
+# Of a call with the number h: of 40 calls of the main thread, or of 30 of each of two more.
+THREADS = [
+    ('thread.name == "watched"', 40, 0), ('thread.name != "watched"', 0, 60), ('thread.name == "worker-1"', 0, 30),
+    ('thread.name == "worker-"', 0, 0), ('thread.name == "worker-1" && h < 40', 0, 10),
+    ("thread.id == {pid}", 40, 0), ("thread.id > {pid} || thread.id < {pid}", 0, 60),
+    ('!(thread.id == {pid}) && thread.name != "worker-0"', 0, 30),
+]
+
+
+@pytest.mark.parametrize("mode", [*MODES, "watch"])
+def test_threads(place_probe, watched, mode):
+    """By their names and ids; their calls are told apart by what they are given."""
+    for expression, main, others in THREADS:
+        live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression.format(pid=watched.pid), watched.pid,
+                                "watched!watched_integers")
+        calls = watched.make("integers", 40, 0) + watched.make("integers", 30, 2)
+        result = live.stop()
+        assert len(calls) == 100
+        shown = {"count": lambda: result.calls(), "hist": lambda: result.records("hist")[0]["count"],
+                 "folded": lambda: sum(record["count"] for record in result.records("folded")),
+                 "watch": lambda: len(result.records("call"))}.get(mode, lambda: len(result.records("hit")))()
+        assert shown == main + others, expression
+        check_summary(result, main + others, len(calls))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_what_cannot_be_read_is_undecided(place_probe, watched, mode):
     live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", 'text == "zz"', watched.pid, "watched!watched_text")
@@ -184,6 +209,36 @@ def test_how_long_it_took(share, place_probe, tmp_path):
     assert asked.told_filtered(result.err) == len(calls) - len(shown)
 
 
+@pytest.mark.parametrize("mode", asked.END_MODES)
+def test_what_an_exception_has_left(share, place_probe, tmp_path, mode):
+    """Whatever it is, of each version of .NET; and how long it took."""
+    for variant in VARIANTS:
+        for expression, holds in [("threw", lambda call: call[2] == asked.THREW),
+                                  ("!threw && id > 20",
+                                   lambda call: call[2] != asked.THREW and call[1]["id"] > 20),
+                                  ("threw == true && took < 1000s", lambda call: call[2] == asked.THREW),
+                                  ("threw != true || urgent",
+                                   lambda call: call[2] != asked.THREW or call[1]["urgent"])]:
+            target = share(variant)
+            live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, target.pid, f"{asked.TYPE}::Work")
+            calls = asked.of_method(asked.make(target, tmp_path / "calls", ROUNDS, 2), "Work")
+            result = live.stop()
+            expected = sum(bool(holds(call)) for call in calls)
+            assert asked.shown_by(mode, result, "Work") == expected, expression
+            check_summary(result, expected, len(calls))
+
+
+@pytest.mark.parametrize("mode", asked.END_MODES)
+def test_what_longjmp_has_left(place_probe, watched, mode):
+    live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", "threw && depth > 1", watched.pid, "watched!watched_jump",
+                            "watched!watched_depth")
+    calls = watched.make("jump", 20) + watched.make("depth", 20)
+    result = live.stop().expect(0)
+    expected = sum(call[0] == "watched_jump" and call[1][1] > 1 for call in calls)
+    # The last ones are known to be left by what comes by behind them.
+    check_summary(result, expected, len(calls))
+
+
 def test_calls_that_have_not_ended_are_undecided(place_probe, watched):
     """Nobody knows what they would have given back."""
     live = place_probe.live("--watch", "-j", "--if", "result > 3", watched.pid, "watched!watched_wait")
@@ -202,6 +257,15 @@ def test_calls_that_have_not_ended_are_undecided(place_probe, watched):
     ("result.nosuch == 3", 1, "no field of"),
     ("shade == red && result == NOSUCH", 27, "no 'NOSUCH'"),
     ("@result == 3", 1, "'result' is no parameter of"),
+    ("@threw", 1, "'threw' is no parameter of"),
+    ("@thread.id == 3", 1, "'thread' is no parameter of"),
+    ("shade == red && threw == 3", 26, "'threw' is true or false"),
+    ("threw.Message == \"x\"", 1, "'threw' has no fields"),
+    ("threw is 3", 10, "the type of an exception"),
+    ("shade is System.Exception", 1, "'threw' should be"),
+    ("shade == red || threw is E", 17, "native code throws nothing"),
+    ("thread == 5", 1, "'thread.id' and 'thread.name'"),
+    ("thread.name == 5", 16, "the name of a thread"),
     ("took > 99999999999s", 8, "or a time such as"),
 ])
 def test_errors_point_at_the_end(place_probe, watched, condition, column, words):

@@ -177,3 +177,79 @@ def test_without_values_there_are_no_messages(start_app, place_probe, tmp_path):
     assert out.count("threw System.InvalidOperationException after ") > 10
     assert out.count("threw Thrown.OwnException after ") > 10
     assert not re.search(r"plain \d|own \d", out)
+
+
+# --if -----------------------------------------------------------------------------------------
+
+# What the types of these exceptions derive from, as .NET's documentation has it; all do from System.Exception.
+BASES = {
+    "System.ArgumentNullException": {"System.ArgumentException", "System.SystemException"},
+    "System.DivideByZeroException": {"System.ArithmeticException", "System.SystemException"},
+    "System.OverflowException": {"System.ArithmeticException", "System.SystemException"},
+    "System.Reflection.TargetInvocationException": {"System.ApplicationException"},
+    "Thrown.OwnException": set(),
+    "Thrown.ComputedException": set(),
+}
+
+
+def is_of(threw, asked):
+    """Is it of that type, whose name may lack its namespace?"""
+    if threw == "-":
+        return False
+    types = {threw, "System.Exception"} | BASES.get(threw, {"System.SystemException"})
+    return asked in types or any(asked == name.rpartition(".")[2] for name in types)
+
+
+CONDITIONS = [
+    ("threw is System.InvalidOperationException",
+     lambda type_name, id_: is_of(type_name, "System.InvalidOperationException")),
+    ("threw is System.ArithmeticException", lambda type_name, id_: is_of(type_name, "System.ArithmeticException")),
+    ("threw is OwnException", lambda type_name, id_: is_of(type_name, "OwnException")),
+    ("threw is System.Exception && took < 1000s", lambda type_name, id_: type_name != "-"),
+    ("threw is System.NoSuchException", lambda type_name, id_: False),
+    ("threw && !(threw is System.SystemException)",
+     lambda type_name, id_: type_name != "-" and not is_of(type_name, "System.SystemException")),
+    ("threw is Thrown.OwnException || threw is System.NullReferenceException || id < 300 || took > 1000s",
+     lambda type_name, id_: any(is_of(type_name, name) for name in ("OwnException", "NullReferenceException")) or
+     id_ < 300),
+    ("!(threw is System.Exception)", lambda type_name, id_: type_name == "-"),
+]
+
+
+# Those that have an `id`; an iterator's steps have none.
+WITH_ID = [pattern for pattern in PATTERNS if not pattern.endswith("::Items")]
+
+
+@pytest.mark.stepped
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("condition, holds", CONDITIONS, ids=[condition for condition, _ in CONDITIONS])
+def test_filters(share, place_probe, tmp_path, variant, condition, holds):
+    """What is shown is so, and what is so is shown, or it is not known which exception it was, and it is counted."""
+    target = share(variant)
+    live = place_probe.live("--watch", "-j", "--remap", "--if", condition, target.pid, *WITH_ID)
+    real = noted(target, tmp_path / "calls", "throw 3 2")
+    real = {call: threw for call, threw in real.items() if not call.startswith("Items ")}
+    result = live.stop().expect(0)
+    shown = collections.Counter()
+    for call in result.records("call"):
+        method = re.search(r"::(\w+)\(", call["method"])[1]
+        shown[f"{method} {call['arguments'][0]['value']}"] += 1
+    assert set(shown.values()) <= {1}
+    expected = {call for call, (type_name, _) in real.items() if holds(type_name, int(call.split()[1]))}
+    assert shown.keys() <= expected
+    filtered = result.summary()["filtered"]
+    undecided = sum(of["undecided"] for of in filtered)
+    assert len(shown) + sum(of["calls"] for of in filtered) + undecided == len(real)
+    missing = {call.split()[0] for call in expected - shown.keys()}
+    assert missing <= {method for method, _ in NOT_KNOWN} | {"CaughtAndThrown"}, missing
+    assert len(expected - shown.keys()) <= undecided
+    assert result.summary()["hits"] == len(shown)
+
+
+def test_types_of_dotnet_8_are_refused(share, place_probe):
+    """Nobody tells which exception comes by; `threw` alone is known."""
+    target = share("thrown8")
+    result = place_probe.run("--watch", "--if", "took > 1s || threw is System.Exception", target.pid,
+                             "Thrown.Cases::Plain")
+    result.expect_sentence(2, "at character 14 ", r"of Thrown.Cases::Plain\(int32\) none is known",
+                           ".NET 8 does not tell which exception comes by a frame")

@@ -123,6 +123,17 @@ def test_errors_point_at_the_place(place_probe, watched, condition, column, word
     assert re.search(f"at character {column} .*{words}", result.err), result.err
 
 
+@pytest.mark.parametrize("condition, column, words", [
+    ("first > 3 && x > 1", 14, "watched_floats has 'x' in xmm0, which programs in the kernel cannot read"),
+    ("y == 2", 1, "'y' in xmm1,"),
+    ("half.value == 0", 1, "'value' in xmm2,"),
+])
+def test_floats_in_registers_are_refused(place_probe, watched, condition, column, words):
+    result = place_probe.run("--watch", "--if", condition, watched.pid, "watched!watched_floats").expect(2)
+    assert re.search(f"at character {column} .*{words}", result.err), result.err
+    assert len(result.err.splitlines()) == 1
+
+
 def test_without_values(place_probe, watched):
     live = place_probe.live("--watch", "-j", "--no-values", "--if", "shade == green", watched.pid,
                             "watched!watched_order")

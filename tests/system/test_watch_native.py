@@ -62,6 +62,18 @@ def test_stacks_and_perf_events(place_probe, watched, uprobe_by):
             assert names == [] and record["stack_end"] is None
 
 
+def test_floats_in_registers(place_probe, watched):
+    """Which register it is, in text and as the reason in JSON."""
+    live = place_probe.live("--watch", watched.pid, "watched!watched_floats")
+    watched.make("floats", 1)
+    assert "(x: <in xmm0>, first: 1, y: <in xmm1>, second: 2, half: measure{value: <in xmm2>, count: 3})" in \
+        live.stop().expect(0).out
+    live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_floats")
+    watched.make("floats", 1)
+    call, = exact(live.stop()).records("call")
+    assert {"name": "x", "type": "double", "value": None, "unavailable": "in xmm0"} in call["arguments"]
+
+
 def test_faults(place_probe, watched):
     live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_text")
     recorded = watched.make("faults", 50, 2)

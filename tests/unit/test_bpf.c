@@ -47,6 +47,7 @@ static void set_constants(struct place_probe_bpf *bpf, bool everything, enum wha
 	bpf->rodata->watch_values = what == WATCH;
 	bpf->rodata->watch_filters = what == WATCH;
 	bpf->rodata->filters_at_end = what == WATCH;
+	bpf->rodata->filter_types = what == WATCH ? FILTER_TYPES : 0;
 	bpf->rodata->by_when = what == WATCH ? BY_END : BY_NOTHING;
 	bpf->rodata->by_words = BY_VALUE_BYTES / 8;
 	bpf->rodata->trace_calls = what == TRACE;

@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <uchar.h>
 
+#include "base/cleanup.h"
 #include "filter/filter.h"
 #include "value/by.h"
 #include "value/filter.h"
 
-enum { PARTS = 5, TRIALS = 4000, WORDS = 16 };
+enum { PARTS = 5, TRIALS = 4000, WORDS = WATCH_WORDS };
 
 /* Text ------------------------------------------------------------------------------------- */
 
@@ -51,6 +52,12 @@ UNIT_TEST(mistakes_are_pointed_at)
 		{ "a.b.c.d.e", 9, "more fields" },
 		{ "a.", 3, "the name of a parameter" },
 		{ "!!!!!!!!!!!!!!!!!!a", 17, "too deep" },
+		{ "threw is", 9, "the type of an exception" },
+		{ "threw is 3", 10, "the type of an exception" },
+		{ "a == 1 && b is A.B", 11, "'threw' should be" },
+		{ "threw isA", 7, "&&, || or the end" },
+		{ "threw is A || threw is B || threw is C || threw is D || threw is E", 66,
+		  "more types" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -77,8 +84,28 @@ UNIT_TEST(words_for_the_end)
 	assert_int_equal(operand_in("took"), FILTER_TOOK);
 	assert_int_equal(operand_in("@result"), FILTER_PARAMETER);
 	assert_int_equal(operand_in("@took"), FILTER_PARAMETER);
+	assert_int_equal(operand_in("threw"), FILTER_THREW);
+	assert_int_equal(operand_in("@threw"), FILTER_PARAMETER);
+	assert_int_equal(operand_in("thread.id"), FILTER_THREAD);
+	assert_int_equal(operand_in("@thread.id"), FILTER_PARAMETER);
 	assert_int_equal(operand_in("results"), FILTER_PARAMETER);
 	assert_int_equal(operand_in("order.result"), FILTER_PARAMETER);
+}
+
+UNIT_TEST(types_of_exceptions)
+{
+	struct filter filter;
+
+	assert_int_equal(filter_parse(&filter, "threw is A.B+C`1&&took>1s||!(threw\tis  _D)", NULL),
+			 0);
+	assert_int_equal(filter.type_count, 2);
+	assert_string_equal(filter.types[0], "A.B+C`1");
+	assert_string_equal(filter.types[1], "_D");
+	assert_true(filter_is_of_end(&filter, filter.root));
+	filter_deinit(&filter);
+	assert_int_equal(filter_parse(&filter, "thread.id == 3 || thread.name == \"x\"", NULL), 0);
+	assert_false(filter_is_of_end(&filter, filter.root));
+	filter_deinit(&filter);
 }
 
 UNIT_TEST(times)
@@ -107,7 +134,6 @@ UNIT_TEST(times)
 struct trial {
 	uint64_t words[WORDS]; /* by enum watch_source */
 	uint64_t cells[WATCH_CELLS];
-	size_t steps;
 };
 
 static bool goes_on(struct trial *trial, const struct watch_op *op)
@@ -152,7 +178,6 @@ static enum watch_code verdict(struct trial *trial, const struct watch_op *ops, 
 			assert_true(ops[pc].otherwise > pc);
 			pc = ops[pc].otherwise;
 		}
-		trial->steps++;
 	}
 }
 
@@ -181,38 +206,45 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* What is said of a, b, c, the result and the time, each 0 or 1, as text and as bits of truth. */
+/*
+ * What is said of a, b, the exception, the result and the time, each 0 or 1, as text and as bits of
+ * truth.
+ */
 struct formula {
 	struct text text;
 	uint32_t truth; /* bit i: of values i */
-	uint32_t left;	/* likewise, where the call was left otherwise */
+	uint32_t left;	/* likewise, where the call was left by an exception */
 };
+
+enum { TYPE_PART = 2, RESULT_PART, TOOK_PART, THREW_PART, NOT_PART, AND_PART, FORMS = 9 };
 
 static void add_formula(struct formula *formula, uint32_t *seed, unsigned int depth)
 {
-	static const char *const names[PARTS] = { "a > 0", "b != 0", "c == 1", "result == 1",
-						  "took >= 1ms" };
-	uint32_t which = next_random(seed) % (depth ? 8 : PARTS);
+	static const char *const names[] = { "a > 0",	    "b != 0",	   "threw is A.B",
+					     "result == 1", "took >= 1ms", "threw" };
+	uint32_t which = next_random(seed) % (depth ? FORMS : NOT_PART);
 	struct formula other = { .truth = 0 };
 	bool is_and;
 
-	if (which < PARTS) {
-		formula->truth = 0;
+	if (which < NOT_PART) {
+		formula->truth = which == THREW_PART ? UINT32_MAX : 0;
 		for (uint32_t i = 0; i < 1U << PARTS; i++)
 			formula->truth |= (i >> which & 1) << i;
-		formula->left = which == 3 ? 0 : formula->truth;
+		formula->left = which == RESULT_PART ? 0 : formula->truth;
+		if (which == TYPE_PART || which == THREW_PART)
+			formula->truth = 0;
 		text_add(&formula->text, names[which]);
 		return;
 	}
-	text_add(&formula->text, which == 5 ? "!(" : "(");
+	text_add(&formula->text, which == NOT_PART ? "!(" : "(");
 	add_formula(formula, seed, depth - 1);
-	if (which == 5) {
+	if (which == NOT_PART) {
 		formula->truth = ~formula->truth;
 		formula->left = ~formula->left;
 		text_add(&formula->text, ")");
 		return;
 	}
-	is_and = which == 6;
+	is_and = which == AND_PART;
 	text_add(&formula->text, is_and ? " && " : " || ");
 	add_formula(&other, seed, depth - 1);
 	text_add(&formula->text, text_chars(&other.text));
@@ -225,12 +257,12 @@ static void add_formula(struct formula *formula, uint32_t *seed, unsigned int de
 static void check_values(const struct value_filter *compiled, const struct formula *formula,
 			 uint32_t values, size_t *decided)
 {
-	struct trial trial = { .steps = 0 };
+	struct trial trial = { .words = { 0 } };
 	enum watch_code is;
 
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < TYPE_PART; i++)
 		trial.words[i] = 0xffffffff00000000 | (values >> i & 1);
-	trial.words[WATCH_RESULT_0] = values >> 3 & 1;
+	trial.words[WATCH_RESULT_0] = values >> RESULT_PART & 1;
 	is = verdict(&trial, compiled->ops, compiled->count);
 	trial.words[WATCH_DECIDED] = trial.cells[WATCH_BITS_CELL];
 	*decided += is != WATCH_LATER;
@@ -239,8 +271,10 @@ static void check_values(const struct value_filter *compiled, const struct formu
 		enum watch_code in_the_end = is;
 
 		if (is == WATCH_LATER) {
-			trial.words[WATCH_TOOK] = values >> 4 & 1 ? 1000000 : 999999;
+			trial.words[WATCH_TOOK] = values >> TOOK_PART & 1 ? 1000000 : 999999;
 			trial.words[WATCH_HAS_RESULT] = !left;
+			trial.words[WATCH_LEFT] = (uint64_t)left;
+			trial.words[WATCH_TYPES] = left ? 2 | (values >> TYPE_PART & 1) : 0;
 			in_the_end = verdict(&trial, compiled->exit_ops, compiled->exit_count);
 		}
 		if (in_the_end != (so ? WATCH_ACCEPT : WATCH_REJECT))
@@ -305,6 +339,108 @@ UNIT_TEST(the_entry_decides_what_it_can)
 		assert_int_equal(verdict(&trial, compiled.ops, compiled.count), cases[i].is);
 		filter_deinit(&filter);
 	}
+	scene_free(scene);
+}
+
+/* What is asked of the call itself, and what does not fit it. */
+UNIT_TEST(threads)
+{
+	static const struct {
+		const char *text;
+		enum watch_code is;
+	} cases[] = {
+		{ "thread.id == 4711", WATCH_ACCEPT },
+		{ "thread.id != 4711", WATCH_REJECT },
+		{ "thread.id > 4711 || thread.name == \"worker-1\"", WATCH_ACCEPT },
+		{ "thread.name != \"worker-1\"", WATCH_REJECT },
+		{ "thread.name == \"worker-12\"", WATCH_REJECT },
+		{ "thread.name == \"worker-\"", WATCH_REJECT },
+		{ "thread.name != \"\" && a == 3", WATCH_ACCEPT },
+	};
+	struct scene *scene = integers();
+	static struct value_filter compiled;
+	struct filter filter;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trial trial = { .words = { 3, [WATCH_TID] = 4711 } };
+
+		memcpy(&trial.words[WATCH_NAME_0], "worker-1", 8);
+		assert_int_equal(filter_parse(&filter, cases[i].text, NULL), 0);
+		assert_int_equal(
+			value_filter_compile(&compiled, &filter, "A::B", &scene->signature, NULL),
+			0);
+		assert_int_equal(compiled.exit_count, 0);
+		if (verdict(&trial, compiled.ops, compiled.count) != cases[i].is)
+			fail_msg("%s", cases[i].text);
+		filter_deinit(&filter);
+	}
+	scene_free(scene);
+}
+
+UNIT_TEST(what_does_not_fit_is_pointed_at)
+{
+	static const struct {
+		const char *text;
+		size_t column;
+		const char *words;
+	} cases[] = {
+		{ "a == 3 && threw.Message == \"x\"", 11, "'threw' has no fields" },
+		{ "threw == 3", 10, "'threw' is true or false" },
+		{ "threw > true", 9, "'threw' is true or false" },
+		{ "thread == null", 1, "'thread.id' and 'thread.name'" },
+		{ "thread.id.x == 1", 1, "'thread.id' and 'thread.name'" },
+		{ "thread.id == -1", 14, "the id of a thread" },
+		{ "thread.id == \"1\"", 14, "the id of a thread" },
+		{ "thread.name == 3", 16, "the name of a thread" },
+		{ "thread.name == \"0123456789abcdef\"", 16, "15 bytes" },
+		{ "thread.name < \"x\"", 1, "equal (==) to another or not" },
+		{ "a == 3 && x > 1", 11, "A::B has 'x' in xmm5, which programs" },
+		{ "half.value == 1", 1, "A::B has 'value' in xmm2, which programs" },
+		{ "far.value == 1", 1, "has a 'double' there, and floating point is not compared" },
+	};
+	struct scene *scene = integers();
+	struct value_type *half = type_of(scene, VALUE_STRUCT, "Half", 16);
+	const struct value_type *real = type_of(scene, VALUE_FLOAT, "double", 8);
+	static struct value_filter compiled;
+
+	add_field(scene, half, "value", real, 0);
+	add_field(scene, half, "count", type_of(scene, VALUE_SIGNED, "long", 8), 8);
+	add_slot(scene, "x", real, VALUE_IN_FLOAT, 5);
+	add_part(add_slot(scene, "half", half, VALUE_IN_FLOAT, 2), VALUE_IN_REGISTER, 3);
+	add_slot(scene, "far", half, VALUE_ON_STACK, 8);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err = { .text = "" };
+		struct filter filter;
+		char at[40];
+
+		snprintf(at, sizeof(at), "at character %zu ", cases[i].column);
+		assert_int_equal(filter_parse(&filter, cases[i].text, &err), 0);
+		assert_int_equal(
+			value_filter_compile(&compiled, &filter, "A::B", &scene->signature, &err),
+			-EINVAL);
+		if (!strstr(err.text, at) || !strstr(err.text, cases[i].words))
+			fail_msg("%s: %s", cases[i].text, err.text);
+		filter_deinit(&filter);
+	}
+	scene_free(scene);
+}
+
+/* However many there are, it is said that they are too many. */
+UNIT_TEST(a_condition_that_is_too_long)
+{
+	_cleanup_(text_deinit) struct text text = { 0 };
+	struct scene *scene = integers();
+	static struct value_filter compiled;
+	struct error err = { .text = "" };
+	struct filter filter;
+
+	for (int i = 0; i < FILTER_NODES / 2; i++)
+		text_printf(&text, "%sa != %d", i ? " || " : "", i);
+	assert_int_equal(filter_parse(&filter, text_chars(&text), &err), 0);
+	assert_int_equal(value_filter_compile(&compiled, &filter, "A::B", &scene->signature, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "would take more than 192 steps"));
+	filter_deinit(&filter);
 	scene_free(scene);
 }
 

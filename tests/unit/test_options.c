@@ -602,6 +602,8 @@ UNIT_TEST(bad_command_lines)
 		{ "--if took>5ms 1 T::M",
 		  "--if 'took>5ms': at character 1 there is what only the end" },
 		{ "-f --if result 1 T::M", "-f has stacks of its beginning" },
+		{ "-c --if threw\tis\tE 1 T::M", "the type of an exception, which only --watch" },
+		{ "--watch -N 1 --if threw\tis\tE 1 T::M", "which is told outside" },
 		{ "-c -N 1 --if result 1 T::M", "-N counts calls that begin" },
 		{ "-l --if id 1 T::M", "--if is for calls, and --list shows none" },
 		{ "-c --no-values 1 T::M", "--no-values goes with --watch or --if" },

@@ -143,6 +143,51 @@ UNIT_TEST(readings_must_agree)
 	text_deinit(&out);
 }
 
+/* TYPE derives from OTHER_TYPE, which derives from nothing. */
+static const struct value_type *one_of_two(void *ctx, uint64_t handle)
+{
+	static const struct value_type other = { .kind = VALUE_OBJECT, .name = "System.Odd" };
+
+	return handle == OTHER_TYPE ? &other : object_type(ctx, handle);
+}
+
+static bool base_type(void *ctx, uint64_t handle, uint64_t *base)
+{
+	const uint64_t *of_other = ctx;
+
+	*base = handle == TYPE ? OTHER_TYPE : *of_other;
+	return handle == TYPE || *of_other != UINT64_MAX;
+}
+
+UNIT_TEST(types_that_are_asked_for)
+{
+	static const char *const names[] = { "App.NoStock", "NoStock", "System.Odd", "Stock" };
+	struct brought brought = bring(u"abc", 3);
+	uint64_t base = 0;
+	const struct value_lookup lookup = {
+		.object_type = one_of_two,
+		.base_type = base_type,
+		.ctx = &base,
+	};
+	const struct value_items items = { &brought, sizeof(brought) };
+
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), 7);
+	assert_int_equal(value_thrown_types(&items, &lookup, names + 3, 1), 0);
+	for (int i = 0; i < THROWN_READINGS; i++)
+		brought.thrown.readings[i].type = OTHER_TYPE;
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), 4);
+	/* What is not known in the end is not told, nor what goes round. */
+	base = UINT64_MAX;
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), -1);
+	base = 0x3000;
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), -1);
+	base = OTHER_TYPE;
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), -1);
+	brought.thrown.readings[1].type = TYPE;
+	base = 0;
+	assert_int_equal(value_thrown_types(&items, &lookup, names, 4), -1);
+}
+
 UNIT_TEST(what_is_none)
 {
 	struct brought right = bring(u"abc", 3), brought = right;

@@ -172,13 +172,13 @@ static inline void run(struct machine *machine, unsigned int which, const struct
 	uint64_t cells[WATCH_CELLS] = { 0 };
 	size_t pc = 0;
 
-	assert_in_range(count, 1, WATCH_OPS);
-	while (ops[pc].code != WATCH_STOP) {
+	assert_in_range(count, 0, WATCH_OPS);
+	while (pc < count) {
 		const struct watch_op *op = &ops[pc];
-		size_t other = op->otherwise == WATCH_END ? count - 1 : op->otherwise;
+		size_t other = op->otherwise == WATCH_END ? count : op->otherwise;
 
 		assert_true(op->dst < WATCH_CELLS && op->src < WATCH_CELLS);
-		assert_true(op->otherwise == 0 || (other > pc && other < count));
+		assert_true(op->otherwise == 0 || (other > pc && other <= count));
 		pc = step(machine, which, op, cells) || op->otherwise == 0 ? pc + 1 : other;
 	}
 	if (which == 0)

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "code/precode.h"
 #include "method/method_name.h"
+#include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/places.h"
 #include "runtime/dotnet/type_index.h"
@@ -358,4 +359,18 @@ const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t ha
 	if (known || !dotnet->jit || begin(dotnet, &maker, types))
 		return known;
 	return type_maker_object(&maker, handle);
+}
+
+bool dotnet_base_type(struct runtime *runtime, uint64_t handle, uint64_t *base)
+{
+	struct jit *jit = ((struct dotnet *)runtime)->jit;
+	struct clr_shape shape;
+
+	if (!jit)
+		return false;
+	jit_recheck_begin(jit);
+	if (!clr_shape_read(&jit->clr, handle, &shape))
+		return false;
+	*base = shape.parent;
+	return true;
 }

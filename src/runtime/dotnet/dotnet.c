@@ -325,6 +325,7 @@ const struct runtime_ops dotnet_ops = {
 	.native_function = native_function,
 	.signature = dotnet_signature,
 	.object_type = dotnet_object_type,
+	.base_type = dotnet_base_type,
 	.context_name = dotnet_context_name,
 	.throws = dotnet_throws,
 	.collects = dotnet_collects,

@@ -55,6 +55,7 @@ int dotnet_read_name(struct runtime *runtime, uint64_t handle, const struct name
 int dotnet_signature(struct runtime *runtime, const struct method_id *id, uint64_t method_desc,
 		     const char *name, struct value_types *types,
 		     struct value_signature *signature);
+bool dotnet_base_type(struct runtime *runtime, uint64_t handle, uint64_t *base);
 const struct value_type *dotnet_object_type(struct runtime *runtime, uint64_t handle,
 					    struct value_types *types);
 bool dotnet_context_name(struct runtime *runtime, uint64_t handle, bool is_method,

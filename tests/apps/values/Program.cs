@@ -6,6 +6,7 @@
 //   (start)              ready PID
 //   call N THREADS       all methods N times on each thread, with other values each time         -> done N
 //   asked N THREADS      what filters are tried on (Asked.cs), likewise                             -> done N
+//   hostile N SEED       N calls with objects that are none (Hostile.cs)                           -> done N
 //   late N               N calls of a method whose types are not loaded before the first            -> done N
 //   kinds N THREADS      likewise tasks, delegates and objects of other types than declared         -> done N
 //   made N               N calls of an async method, an iterator and a lambda                      -> done N
@@ -79,6 +80,9 @@ internal static class Program
                 return $"done {count}";
             case ["asked", var count, var threads]:
                 Call(int.Parse(count), int.Parse(threads), Asked.Round);
+                return $"done {count}";
+            case ["hostile", var count, var seed]:
+                Hostile.Run(int.Parse(count), int.Parse(seed));
                 return $"done {count}";
             case ["late", var count]:
                 CallLate(int.Parse(count));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A native program that is given known values and writes down itself what its functions were given and gave back:
- * "KIND NUMBER THREADS" makes NUMBER calls of each function of the kind on each of THREADS threads, and is answered by
- * "done KIND CALLS". FILE, its argument, then has one JSON array a call: the function, the arguments, the result.
+ * "KIND NUMBER THREADS" makes NUMBER calls of each function of the kind on each of THREADS threads, "worker-0" and so
+ * on, or, if that is 0, on the main one; and is answered by "done KIND CALLS". FILE, its argument, then has one JSON array a call: the function, the arguments, the result.
  */
 #include <atomic>
 #include <cinttypes>
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -413,8 +414,13 @@ static void run_all(const std::string &kind, int number, int threads)
 	std::vector<std::thread> all;
 
 	calls = 0;
+	if (threads == 0)
+		run(kind, number, 0);
 	for (int i = 0; i < threads; i++)
-		all.emplace_back([&kind, number, i] { run(kind, number, i * number); });
+		all.emplace_back([&kind, number, i] {
+			pthread_setname_np(pthread_self(), ("worker-" + std::to_string(i)).c_str());
+			run(kind, number, i * number);
+		});
 	for (auto &thread : all)
 		thread.join();
 	fflush(record);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A server as people write them, whose methods count their calls. It says on which port it listens; then one command
-// a line: "counts" by method, "work NUMBER" (requests that it makes to itself, in turn), "quit CODE".
+// a line: "counts" by method, "work NUMBER" (requests that it makes to itself, in turn), "port", "fetch URL",
+// "quit CODE".
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -31,6 +32,7 @@ internal static class Program
         app.MapGet("/slow", Shop.Slowly);
         app.MapGet("/text/{text}", (string text) => Shop.Reversed(text) + Shop.Twice(text));
         app.MapGet("/throw", (HttpContext _) => Shop.Caught());
+        app.MapGet("/file/{**path}", (string path) => Files.Length("/" + path));
         await app.StartAsync();
         Console.WriteLine($"ready {Environment.ProcessId} {new Uri(app.Urls.First()).Port}");
         while (Console.ReadLine() is { } line)
@@ -44,6 +46,15 @@ internal static class Program
                 case "work":
                     await Work(new Uri(app.Urls.First()), int.Parse(words[1]));
                     Console.WriteLine("done");
+                    break;
+                case "port":
+                    Console.WriteLine($"port {new Uri(app.Urls.First()).Port}");
+                    break;
+                case "fetch":
+                    using (var client = new HttpClient())
+                    {
+                        Console.WriteLine("fetched " + await client.GetStringAsync(words[1]));
+                    }
                     break;
                 case "quit":
                     await app.StopAsync();
