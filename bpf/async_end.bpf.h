@@ -69,7 +69,7 @@ static __noinline __u64 async_fault_of(__u64 object)
 {
 	if (!async_fault_at[0])
 		return 0;
-	/* Linux 6.1 takes no loop that goes on right behind a call. */
+		/* Linux 6.1 takes no loop that goes on right behind a call. */
 #pragma unroll
 	for (int i = 0; i < ASYNC_HOPS; i++)
 		object = object ? async_word(object + async_fault_at[i]) : 0;
