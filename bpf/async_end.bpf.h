@@ -64,12 +64,14 @@ static __always_inline __u32 async_outcome(__u64 task, const struct async_site *
 					     ASYNC_COMPLETED;
 }
 
-/* The type of the exception in the Task @object, that has faulted; 0: not known. */
+/*
+ * The type of the exception in the Task @object, that has faulted; 0: not known. Linux 6.1 takes no
+ * loop that goes on right behind a call.
+ */
 static __noinline __u64 async_fault_of(__u64 object)
 {
 	if (!async_fault_at[0])
 		return 0;
-	/* Linux 6.1 takes no loop that goes on right behind a call. */
 #pragma unroll
 	for (int i = 0; i < ASYNC_HOPS; i++)
 		object = object ? async_word(object + async_fault_at[i]) : 0;

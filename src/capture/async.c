@@ -122,9 +122,9 @@ void capture_sweep_async(struct capture *capture)
 		struct async_box box;
 		bool more = bpf_map_get_next_key(map, at_key ? &key : NULL, &next) == 0;
 
-		/* Not before the next one is known. */
-		if (at_key && bpf_map_lookup_elem(map, &key, &box) == 0 && box.epoch != epoch &&
-		    box.epoch + 1 != epoch)
+		/* Not before the next one is known; and more collections may have come by now. */
+		if (at_key && bpf_map_lookup_elem(map, &key, &box) == 0 &&
+		    (int32_t)(epoch - box.epoch) > 1)
 			(void)bpf_map_delete_elem(map, &key);
 		if (!more)
 			break;

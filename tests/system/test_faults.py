@@ -23,12 +23,11 @@ MODES = {
     "folded": ["-f", "-j"],
     "hist": ["-H", "-j"],
     "watch": ["--watch", "-j"],
-    "by": ["-c", "-j", "--by=$1"],
     "text": [],
 }
 LOOKS = {"list", "dry-run"}
-KIND = {"count": "count", "by": "count", "hits": "hit", "folded": "folded", "hist": "hist", "watch": "call"}
-NUMBER = {"count": "calls", "by": "calls", "folded": "count", "hist": "count"}
+KIND = {"count": "count", "hits": "hit", "folded": "folded", "hist": "hist", "watch": "call"}
+NUMBER = {"count": "calls", "folded": "count", "hist": "count"}
 OF_HITS = {"ring-buffer-full", "no-room-in-format", "call-not-captured", "call-not-timed"}
 MOST = 40
 PLAIN = "calls!calls_plain"
