@@ -352,16 +352,16 @@ __noinline int leave_otherwise(struct walk *walk, __u64 bits)
 	}
 }
 
+#include "bpf/unwind_run.bpf.h"
+
 /* Note this frame and go on to its caller. Nonzero at the end. */
-__noinline int walk_step(struct walk *walk)
+static __always_inline int leave_frame(struct walk *walk)
 {
 	struct known_frame known;
 	struct unwind_frame frame;
 	__u32 count, how;
 	__u64 cfa;
 
-	if (!walk)
-		return 1;
 	count = walk->event.frame_count;
 	if (walk->frame_count++ >= max_frames || count >= EVENT_SLOTS - EVENT_V8_SLOTS)
 		return walk_end(walk, STACK_TRUNCATED);
@@ -396,7 +396,25 @@ __noinline int walk_step(struct walk *walk)
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
 
-#include "bpf/unwind_run.bpf.h"
+/*
+ * Several frames that are as most are, or one of another kind. Nonzero at the end. All that there
+ * is in a turn of the loop below, of which the kernel goes through each.
+ */
+__noinline int walk_step(struct walk *walk)
+{
+	int run;
+
+	if (!walk)
+		return 1;
+	run = walk_run(walk);
+	if (run != RUN_STEP)
+		return run == RUN_END;
+	if (leave_frame(walk))
+		return 1;
+	if (merges_as_it_goes())
+		merge_note(walk);
+	return 0;
+}
 
 /* A scratch that nobody else has; NULL if all of this CPU's are taken. */
 static __always_inline struct walk *walk_claim(void)
@@ -445,12 +463,8 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->event.frame_count = 0;
 	walk->event.stack_end = STACK_TRUNCATED;
 	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {
-		int run = walk_run(walk);
-
-		if (run == RUN_END || (run == RUN_STEP && walk_step(walk)))
+		if (walk_step(walk))
 			break;
-		if (merges_as_it_goes() && run == RUN_STEP)
-			merge_note(walk);
 	}
 	walk->window_wanted = walk->sp - walk->start + WALK_WINDOW_MIN / 2;
 	/* The half that it went by is the one of the next version but one. */

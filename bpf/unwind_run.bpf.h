@@ -2,7 +2,7 @@
 /*
  * Several frames at a time, if they are as most are: of code in files, known, left by the stack
  * pointer or the frame pointer, with all that is read of them in the window. The state of the walk
- * is in registers meanwhile. Any other frame is left to walk_step(), in unwind.bpf.h.
+ * is in registers meanwhile. Any other frame is left to leave_frame(), in unwind.bpf.h.
  */
 #ifndef BPF_UNWIND_RUN_BPF_H
 #define BPF_UNWIND_RUN_BPF_H
