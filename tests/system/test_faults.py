@@ -178,7 +178,7 @@ def allocations_fail(trials, allocator, number):
     trials.end()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", pairs.few(MODES, "list", "hist"))
 def test_allocations(place_probe, native, failing_allocator, tmp_path, mode):
     if sanitizers.is_sanitized(place_probe.path):
         pytest.skip("a sanitizer has an allocator of its own")
@@ -203,7 +203,7 @@ def calls_fail(trials, calls, which, most):
 
 
 @pytest.mark.parametrize("names", FAILURES)
-@pytest.mark.parametrize("mode", ["count"] if not pairs.is_full() else MODES)
+@pytest.mark.parametrize("mode", pairs.few(MODES, "count"))
 def test_calls(place_probe, native, tmp_path, mode, names):
     trials = Trials(place_probe, native[0], mode, *native[1:])
     calls_fail(trials, Calls(tmp_path), [names], MOST if pairs.is_full() else 2)
@@ -229,7 +229,7 @@ def entry(place_probe, target, pattern):
     return site["address"], machine.memory_of(target.pid, site["address"], 8)
 
 
-@pytest.mark.parametrize("mode", ["list", "count", "hist"] if not pairs.is_full() else MODES)
+@pytest.mark.parametrize("mode", pairs.few(MODES, "hist"))
 def test_killed(place_probe, native, tmp_path, mode):
     """It is killed: its probes go with it, and no process stays."""
     target, pattern, call = native
@@ -244,7 +244,7 @@ def test_killed(place_probe, native, tmp_path, mode):
     trials.end()
 
 
-@pytest.mark.parametrize("mode", ["list", "count", "hist"] if not pairs.is_full() else MODES)
+@pytest.mark.parametrize("mode", pairs.few(MODES, "count"))
 def test_target_is_killed(place_probe, start_app, native, calls_program, tmp_path, mode):
     """The target is killed: it ends as documented, and soon."""
     calls, trials = Calls(tmp_path), Trials(place_probe, native[0], mode, *native[1:])
@@ -280,7 +280,7 @@ def without(descriptors):
     return ["sh", "-c", f'exec "$@" {closed}', "sh"]
 
 
-@pytest.mark.parametrize("mode", MODES if pairs.is_full() else ["list", "count"])
+@pytest.mark.parametrize("mode", pairs.few(MODES, "count"))
 @pytest.mark.parametrize("descriptors", [[0], [1], [2], [0, 1, 2]], ids=str)
 def test_without_descriptors(place_probe, native, tmp_path, mode, descriptors):
     """What it opens does not come in the place of standard output."""
@@ -309,7 +309,7 @@ def test_answers_that_cannot_be_written(place_probe_path, word):
 
 # Runtimes ----------------------------------------------------------------------------------------
 
-DOTNET_MODES = MODES if pairs.is_full() else ["list", "count", "hits"]
+DOTNET_MODES = pairs.few(MODES, "hits")
 
 
 @pytest.mark.parametrize("mode", DOTNET_MODES)
@@ -342,7 +342,7 @@ def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path
     trials.end()
 
 
-@pytest.mark.parametrize("mode", ["hits", "folded"])
+@pytest.mark.parametrize("mode", pairs.few(["hits", "folded"], "hits"))
 def test_memory_of_node_is_not_what_it_should_be(place_probe, node_app, tmp_path, mode):
     """The same of V8, whose frames are read at each hit."""
     node_app.go()

@@ -134,7 +134,7 @@ def test_way(place_probe, hostile, tmp_path, way, mode):
     assert told + lost >= made >= CALLS or is_in_doubt(result), str(result)[-3000:]
 
 
-@pytest.mark.parametrize("way", WAYS if pairs.is_full() else ["files", "symbols", "truncate"])
+@pytest.mark.parametrize("way", pairs.few(WAYS, "symbols"))
 def test_everything_of_it(place_probe, hostile, tmp_path, way):
     """All functions that there seem to be, of whatever it makes of its files."""
     hostile.ask(f"begin {way} {WAYS[way]}", "begun")
@@ -157,7 +157,7 @@ def test_exec(place_probe, hostile, tmp_path, mode):
     assert told + lost <= (programs + 1) * of_each, str(result)[-3000:]
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "list"] if pairs.is_full() else ["hits", "folded"])
+@pytest.mark.parametrize("mode", pairs.few([mode for mode in MODES if mode != "list"], "hits"))
 def test_ring(place_probe, hostile, tmp_path, mode):
     """More hits with stacks than there is room for: each is told or lost."""
     number = 1_000_000 if pairs.is_full() else 40_000
