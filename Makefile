@@ -92,14 +92,6 @@ $(BUILD)/place-probe: $(BUILD)/src/main.o $(LIBRARIES)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now $^ $(LDLIBS) -o $@
 
-# The same, with an allocator that fails where it is told to: for tests, sanitized.
-comma := ,
-FAILING := malloc calloc realloc reallocarray aligned_alloc posix_memalign memalign strdup main
-$(BUILD)/place-probe-failing: $(BUILD)/src/main.o $(LIBRARIES) tests/helpers/failing_allocator.c
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -DWRAPPED $(LDFLAGS) -Wl,-z,now $(addprefix -Wl$(comma)--wrap=,$(FAILING)) \
-		tests/helpers/failing_allocator.c $(filter-out %.c,$^) $(LDLIBS) -o $@
-
 $(LIBRARY): $(filter-out $(BUILD)/src/main.o $(BUILD)/src/inject/program/main.o,$(OBJECTS))
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -272,7 +264,7 @@ ASAN_LDFLAGS := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan
 asan:
 	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" \
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit $(BUILD)/asan/place-probe-failing
+		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit
 
 setup:
 	$(Q)tests/setup

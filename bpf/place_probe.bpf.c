@@ -195,7 +195,7 @@ static __always_inline bool send_or_count(struct walk *walk)
 static __always_inline bool send_with_stack(struct walk *walk, struct registers *regs, __u32 site,
 					    __u32 tgid, __u32 tid)
 {
-	/* When it was is told of one that is sent: to look at the clock takes as long as two frames. */
+	/* When it was is told of what is sent: the clock takes as long as two frames. */
 	if (merge_stacks) {
 		fill_all_but_time(&walk->event, site, tgid, tid);
 		merge_begin(walk);

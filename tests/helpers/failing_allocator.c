@@ -3,8 +3,6 @@
  * Loaded before place-probe, it has allocations fail from main() on, its own and those of its libraries. FAIL is "site
  * HASH" (the first one that is made there: a site is a few return addresses, so the program may not lie at random
  * addresses), "nth N", "each N" or "from N"; "none" only counts. FAIL_RESULT is a file that gets a struct result.
- *
- * Linked with a sanitized place-probe (-DWRAPPED and --wrap), whose allocator is in the program, only our own fail.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -40,15 +38,7 @@ struct result {
 	} sites[SITES];
 };
 
-#ifdef WRAPPED
-#define OURS(name) __wrap_##name
-#define NEXT(name) __real_##name
-char *__real_strdup(const char *text);
-int __real_main(int argc, char **argv, char **env);
-#else
-#define OURS(name) name
 #define NEXT(name) __libc_##name
-#endif
 
 void *NEXT(malloc)(size_t size);
 void *NEXT(calloc)(size_t count, size_t size);
@@ -143,22 +133,22 @@ static __attribute__((noinline)) bool fails(void)
 	return answer;
 }
 
-void *OURS(malloc)(size_t size)
+void *malloc(size_t size)
 {
 	return fails() ? NULL : NEXT(malloc)(size);
 }
 
-void *OURS(calloc)(size_t count, size_t size)
+void *calloc(size_t count, size_t size)
 {
 	return fails() ? NULL : NEXT(calloc)(count, size);
 }
 
-void *OURS(realloc)(void *memory, size_t size)
+void *realloc(void *memory, size_t size)
 {
 	return fails() ? NULL : NEXT(realloc)(memory, size);
 }
 
-void *OURS(reallocarray)(void *memory, size_t count, size_t size)
+void *reallocarray(void *memory, size_t count, size_t size)
 {
 	size_t bytes;
 
@@ -169,25 +159,18 @@ void *OURS(reallocarray)(void *memory, size_t count, size_t size)
 	return fails() ? NULL : NEXT(realloc)(memory, bytes);
 }
 
-void *OURS(aligned_alloc)(size_t alignment, size_t size)
+void *aligned_alloc(size_t alignment, size_t size)
 {
 	return fails() ? NULL : NEXT(memalign)(alignment, size);
 }
 
-int OURS(posix_memalign)(void **memory, size_t alignment, size_t size)
+int posix_memalign(void **memory, size_t alignment, size_t size)
 {
 	if (fails())
 		return ENOMEM;
 	*memory = NEXT(memalign)(alignment, size);
 	return *memory ? 0 : ENOMEM;
 }
-
-#ifdef WRAPPED
-char *__wrap_strdup(const char *text)
-{
-	return fails() ? NULL : __real_strdup(text);
-}
-#endif
 
 static void read_how(void)
 {
@@ -223,13 +206,6 @@ static void begin(void)
 				      strlen("place-probe")) == 0);
 }
 
-#ifdef WRAPPED
-int __wrap_main(int argc, char **argv, char **env)
-{
-	begin();
-	return __real_main(argc, argv, env);
-}
-#else
 static int (*program_main)(int, char **, char **);
 
 static int counted_main(int argc, char **argv, char **env)
@@ -247,4 +223,3 @@ int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
 	program_main = main;
 	return next(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
-#endif

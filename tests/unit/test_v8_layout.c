@@ -112,7 +112,7 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* As finish(), with .gnu.hash: all names are in its only bucket, and its filter lets all through. */
+/* As finish(), with .gnu.hash: all names are in one bucket, and its filter lets all through. */
 static struct span finish_hashed(struct file *file)
 {
 	const uint32_t head[] = { 1, 1, 1, 0, UINT32_MAX, UINT32_MAX, 1 };

@@ -183,7 +183,7 @@ static bool open_elf(struct native_lines *lines)
 }
 
 /* libdw cannot go on, and takes no return from here: else it would say so in its own words. */
-static _Noreturn void end_without_memory(void)
+static __attribute__((noreturn)) void end_without_memory(void)
 {
 	fputs("place-probe: memory was refused to libdw, which has to end the run for that: run it again with --no-lines, or where there is more memory\n",
 	      stderr);

@@ -182,7 +182,7 @@ static bool look_up_constant(const struct v8_symbols *symbols, const char *name,
 	return true;
 }
 
-/* What there is to know but for the code of builtins: each by the first of its names that is there. */
+/* What is needed but for the code of builtins: each by the first of its names that is there. */
 static const char *const needed[][2] = {
 	{ MAJOR },
 	{ MINOR },
