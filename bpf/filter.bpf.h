@@ -68,16 +68,16 @@ static __always_inline void count_decided(__u32 site, __u32 verdict)
 }
 
 /*
- * What is known as a call begins, by enum watch_source up to WATCH_TID. Frames are below what
- * test_bpf.c allows: this is in one, what the filter makes of it in the next.
+ * What is known as a call begins: arguments in registers, by enum watch_source. Frames are below
+ * what test_bpf.c allows: this is in one, what the filter makes of it in the next.
  */
 struct filter_words {
-	__u64 words[WATCH_TID + 1];
+	__u64 words[WATCH_TID];
+	__u64 stack_pointer;
 };
 
 struct filter_cells {
 	__u64 cells[FILTER_CELLS];
-	__u64 stack_pointer;
 };
 
 static __always_inline __u64 *filter_cell(struct filter_cells *is, __u32 number)
@@ -90,7 +90,6 @@ enum filter_way {
 	FILTER_NEXT,
 	FILTER_OTHERWISE,
 	FILTER_UNKNOWN, /* what it needs cannot be read */
-	FILTER_APART,	/* by the ops that it stands for */
 };
 
 __noinline __u64 filter_name_word(__u32 source)
@@ -101,12 +100,13 @@ __noinline __u64 filter_name_word(__u32 source)
 	return source == WATCH_NAME_0 ? name[0] : name[1];
 }
 
-static __always_inline __u64 filter_word(const struct filter_words *words,
-					 const struct filter_cells *is, __u32 source)
+static __always_inline __u64 filter_word(const struct filter_words *words, __u32 source)
 {
-	if (source <= WATCH_TID)
+	if (source < WATCH_TID)
 		return words->words[source];
-	return source == WATCH_STACK ? is->stack_pointer : filter_name_word(source);
+	if (source == WATCH_TID)
+		return (__u32)(target_pid_ns_dev ? ids_in_namespace() : bpf_get_current_pid_tgid());
+	return source == WATCH_STACK ? words->stack_pointer : filter_name_word(source);
 }
 
 /* Are so many bytes there those of a constant, which has zeros behind them? */
@@ -171,19 +171,6 @@ __noinline int filter_step(const struct watch_op *op, struct filter_cells *is)
 	}
 }
 
-/* Of WATCH_TEST_HEAD. */
-static __always_inline int filter_head(const struct watch_op *op, __u64 address)
-{
-	__u64 head;
-
-	if (!address)
-		return FILTER_OTHERWISE;
-	if (bpf_probe_read_user(&head, sizeof(head), (void *)(address + op->offset)))
-		return FILTER_APART;
-	return (head ^ op->immediate) << ((64 - 8 * op->size) & 63) ? FILTER_OTHERWISE :
-								      FILTER_NEXT;
-}
-
 /* Any op but the last. */
 static __always_inline int filter_op(const struct watch_op *op, const struct filter_words *words,
 				     struct filter_cells *is)
@@ -191,14 +178,12 @@ static __always_inline int filter_op(const struct watch_op *op, const struct fil
 	bool test = op->code == WATCH_TEST_WORD;
 	__u64 word;
 
-	if (!test && op->code != WATCH_TAKE && op->code != WATCH_TEST_HEAD)
+	if (!test && op->code != WATCH_TAKE)
 		return filter_step(op, is);
-	word = filter_word(words, is, op->source);
+	word = filter_word(words, op->source);
 	if (test)
 		word = watch_tested(op, word);
 	*filter_cell(is, op->dst) = word;
-	if (op->code == WATCH_TEST_HEAD)
-		return filter_head(op, word);
 	return test && watch_is_otherwise(op->src, word, op->immediate) ? FILTER_OTHERWISE :
 									  FILTER_NEXT;
 }
@@ -207,9 +192,9 @@ static __always_inline int filter_op(const struct watch_op *op, const struct fil
  * The filter that begins at op @first, whose last ops are verdicts: as filter_call(). All of it is
  * looked at by the verifier once.
  */
-__noinline __u64 filter_machine(const struct filter_words *words, __u32 first, __u64 stack_pointer)
+__noinline __u64 filter_machine(const struct filter_words *words, __u32 first)
 {
-	struct filter_cells is = { .stack_pointer = stack_pointer };
+	struct filter_cells is = { 0 };
 	__u32 next = first;
 
 	if (!words)
@@ -227,37 +212,35 @@ __noinline __u64 filter_machine(const struct filter_words *words, __u32 first, _
 		way = filter_op(op, words, &is);
 		if (way == FILTER_UNKNOWN)
 			break;
-		next = way == FILTER_OTHERWISE ? first + op->otherwise :
-		       way == FILTER_APART     ? next + 1 :
-						 next + 1 + op->more;
+		next = way == FILTER_OTHERWISE ? first + op->otherwise : next + 1 + op->more;
 	}
 	return WATCH_UNDECIDED;
 }
 
 /* What the filter of a call of @site that begins says: as filter_call(). */
-static __noinline __u64 filter_entry(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+static __noinline __u64 filter_entry(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
 	/* The key is where the last word will be: of the frame nothing is left. */
-	struct filter_words words = { .words = { [WATCH_TID] = site } };
+	struct filter_words words = { .stack_pointer = site };
 	const struct watch_program *program =
-		bpf_map_lookup_elem(&watch_programs, &words.words[WATCH_TID]);
+		bpf_map_lookup_elem(&watch_programs, &words.stack_pointer);
 
 	if (!program || !program->filter_count)
 		return WATCH_UNDECIDED;
 	for (int i = 0; i < WATCH_TID; i++)
 		words.words[i] = argument_of(ctx, i + 1);
-	words.words[WATCH_TID] = tid;
-	return filter_machine(&words, program->first, stack_pointer_of(ctx));
+	words.stack_pointer = stack_pointer_of(ctx);
+	return filter_machine(&words, program->first);
 }
 
 /*
- * What the filter says of a call of @site that begins in thread @tid: WATCH_ACCEPT; FILTER_LATER
+ * What the filter says of a call of @site that begins: WATCH_ACCEPT; FILTER_LATER
  * with what is known by now; or anything else, and it has been counted. A site without a program,
  * of which nothing is known, is undecided.
  */
-static __always_inline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site, __u32 tid)
+static __always_inline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
-	__u64 verdict = filter_entry(ctx, site, tid);
+	__u64 verdict = filter_entry(ctx, site);
 
 	if (verdict != WATCH_ACCEPT)
 		count_verdict(site, verdict);

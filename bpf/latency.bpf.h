@@ -248,10 +248,10 @@ static __noinline __u64 begin_watched(struct timed_thread *thread, const bpf_use
 
 /* --if, at an entry: what it takes is no part of the time of the call around, whatever it says. */
 static __noinline __u64 filter_timed(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
-				     __u32 site, __u32 tid)
+				     __u32 site)
 {
 	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
-	__u64 verdict = filter_call(ctx, site, tid);
+	__u64 verdict = filter_call(ctx, site);
 
 	if (began_ns)
 		deduct_since(thread, began_ns);
@@ -310,7 +310,7 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 static __noinline bool filter_begins(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
 				     __u32 site, __u32 tid, bool followed)
 {
-	__u64 filter = filter_timed(thread, ctx, site, tid);
+	__u64 filter = filter_timed(thread, ctx, site);
 
 	if (filter == WATCH_ACCEPT)
 		filter = 0;

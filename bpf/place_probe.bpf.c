@@ -146,7 +146,7 @@ static __always_inline bool take_hit(const bpf_user_pt_regs_t *ctx, __u32 site, 
 {
 	if (!active || !is_target(tgid, tid))
 		return false;
-	if (watch_filters && filter_call(ctx, site, *tid) != WATCH_ACCEPT)
+	if (watch_filters && filter_call(ctx, site) != WATCH_ACCEPT)
 		return false;
 	return !max_hits || __sync_fetch_and_add(&hits_taken, 1) < max_hits;
 }

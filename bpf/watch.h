@@ -86,9 +86,6 @@ enum watch_code {
 			    WATCH_PUT_SIZE_SHIFT, as items of .slot and those after it */
 	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of
 			    them the other way round if .offset is 1; then .src is the test */
-	WATCH_TEST_HEAD, /* of a filter at an entry: TAKE to cell dst; it is not 0, and the first
-			    .size bytes at it + .offset are those of .immediate, else .otherwise is
-			    next; where they cannot be read that which is behind it */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */

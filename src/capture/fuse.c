@@ -7,12 +7,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 struct program_of {
 	struct watch_op *ops;
 	size_t count;
-	const struct watch_constant *constants;
 };
 
 static bool is_at(const struct program_of *program, size_t i, enum watch_code code)
@@ -130,81 +128,12 @@ static bool fuse_test(const struct program_of *program, size_t i)
 	return true;
 }
 
-/* Strings that are compared ---------------------------------------------------------------- */
-
-/* What begins at an address, of which so many bytes count. */
-struct head {
-	uint64_t bytes;
-	uint16_t size;
-	int32_t offset; /* from the address */
-	size_t whole;	/* of the constant, that are in it */
-};
-
-static void add_to_head(struct head *head, const void *bytes, size_t size)
+void fuse_ops(struct watch_op *ops, size_t count)
 {
-	const size_t room = sizeof(head->bytes) - head->size;
-
-	if (size > room)
-		size = room;
-	memcpy((uint8_t *)&head->bytes + head->size, bytes, size);
-	head->size = (uint16_t)(head->size + size);
-	head->whole = size;
-}
-
-/* At @at: is the length, of four bytes, what is loaded and compared before the characters? */
-static bool takes_length(const struct program_of *program, size_t at, const struct watch_op *first)
-{
-	const struct watch_op *load = &program->ops[at], *test = load + 1;
-
-	return is_at(program, at, WATCH_LOAD) && is_at(program, at + 1, WATCH_IF_EQUAL) &&
-	       load->src == first->dst && load->dst != first->dst && load->size == 4 &&
-	       test->src == load->dst && test->otherwise == first[1].otherwise;
-}
-
-/* A string is compared: what all of them begin with, in one word. */
-static bool fuse_head(const struct program_of *program, size_t i)
-{
-	struct watch_op *op = &program->ops[i];
-	struct watch_op fused = { .code = WATCH_TEST_HEAD, .dst = op->dst, .source = op->source };
-	const struct watch_op *same;
-	struct head head = { .size = 0 };
-	size_t at = i + 2;
-
-	if (!program->constants || !is_at(program, i + 1, WATCH_IF_ZERO) || op[1].src != op->dst)
-		return false;
-	if (takes_length(program, at, op)) {
-		const uint32_t length = (uint32_t)program->ops[at + 1].immediate;
-
-		head.offset = program->ops[at].offset;
-		add_to_head(&head, &length, sizeof(length));
-		at += 2;
-	}
-	same = &program->ops[at];
-	if (!is_at(program, at, WATCH_IF_SAME_BYTES) || same->src != op->dst ||
-	    same->otherwise != op[1].otherwise ||
-	    (head.size && same->offset != head.offset + head.size))
-		return false;
-	if (!head.size)
-		head.offset = same->offset;
-	add_to_head(&head, program->constants[same->immediate].bytes, same->size);
-	fused.offset = head.offset;
-	fused.size = head.size;
-	fused.immediate = head.bytes;
-	fused.otherwise = op[1].otherwise;
-	/* If that is not all of it the rest is compared, too. */
-	fused.more = (uint16_t)(at - i - (head.whole < same->size));
-	fused.slot = WATCH_NO_SLOT;
-	*op = fused;
-	return true;
-}
-
-void fuse_ops(struct watch_op *ops, size_t count, const struct watch_constant *constants)
-{
-	const struct program_of program = { ops, count, constants };
+	const struct program_of program = { ops, count };
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_at(&program, i, WATCH_TAKE) && !fuse_puts(&program, i) &&
-		    !fuse_head(&program, i))
+		if (is_at(&program, i, WATCH_TAKE) && !fuse_puts(&program, i))
 			(void)fuse_test(&program, i);
 	}
 }

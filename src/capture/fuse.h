@@ -10,10 +10,7 @@
 
 #include "bpf/watch.h"
 
-/*
- * The @count ops of one whole program, which stay where they are: jumps are still right. @constants
- * of a filter at an entry, as they are numbered in it; else NULL.
- */
-void fuse_ops(struct watch_op *ops, size_t count, const struct watch_constant *constants);
+/* The @count ops of one whole program, which stay where they are: jumps are still right. */
+void fuse_ops(struct watch_op *ops, size_t count);
 
 #endif

@@ -145,12 +145,11 @@ static int add_constants(struct capture *capture, const struct watch_filter_of *
 	return 0;
 }
 
-static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops,
-				 const struct watch_constant *constants)
+static struct watch_op *copy_ops(struct watch_op *to, const struct watch_ops_of *ops)
 {
 	if (ops->count) {
 		memcpy(to, ops->ops, ops->count * sizeof(*to));
-		fuse_ops(to, ops->count, constants);
+		fuse_ops(to, ops->count);
 	}
 	return to + ops->count;
 }
@@ -171,9 +170,9 @@ int capture_add_program(struct capture *capture, const struct watch_filter_of *f
 	if (filter->ops.count > WATCH_OPS || filter->exit.count > WATCH_OPS ||
 	    entry->count > WATCH_OPS || exit->count > WATCH_OPS || count > room - capture->op_count)
 		return -ENOSPC;
-	at = copy_ops(capture->ops + capture->op_count, &filter->ops, filter->constants);
-	at = copy_ops(copy_ops(at, entry, NULL), exit, NULL);
-	(void)copy_ops(at, &filter->exit, NULL);
+	at = copy_ops(capture->ops + capture->op_count, &filter->ops);
+	at = copy_ops(copy_ops(at, entry), exit);
+	(void)copy_ops(at, &filter->exit);
 	if (add_constants(capture, filter, capture->ops + capture->op_count, at))
 		return -ENOSPC;
 	*program = (struct watch_program){

@@ -215,14 +215,13 @@ static void use(const struct place_probe_bpf *bpf, const struct variant *variant
 		.filter_count = filter ? count : 0,
 		.entry_count = filter ? 0 : count,
 	};
-	static const struct watch_constant constant;
 	struct watch_op ops[OPS] = { { 0 } };
 	const uint32_t site = 0;
 
 	for (size_t i = 0; i < variant->count; i++)
 		ops[i] = variant->ops[i];
 	if (variant->fused)
-		fuse_ops(ops, variant->count, filter ? &constant : NULL);
+		fuse_ops(ops, variant->count);
 	for (uint32_t i = 1; i <= variant->count; i++) {
 		if (bpf_map__update_elem(bpf->maps.watch_ops, &i, sizeof(i), &ops[i - 1],
 					 sizeof(ops[0]), BPF_ANY))

@@ -359,7 +359,7 @@ static void expect_the_same(struct bench *bench, const struct watch_op *ops, siz
 	use_programs(bench, SITE_VICTIM, ops, count, NULL, 0);
 	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
 	plain = *take(bench, 1);
-	fuse_ops(&bench->ops[first], count, NULL);
+	fuse_ops(&bench->ops[first], count);
 	assert_int_equal(bench->ops[first].code, fused);
 	assert_true(bench->ops[first].more > 0);
 	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
