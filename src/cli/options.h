@@ -87,18 +87,18 @@ struct options {
 	bool wait;	   /* for methods that do not exist yet; always with a command */
 	bool stack_chosen; /* by an option */
 	bool depth_chosen;
-	bool async;	/* of --watch: asynchronous calls as a whole */
-	bool no_values; /* of --watch: none is captured */
-	bool traced;	/* --trace, or a --list of how it would be */
-	bool walk_only; /* no option: stacks are walked, and nobody gets them (tests/bench) */
+	bool async;	    /* of --watch: asynchronous calls as a whole */
+	bool no_values;	    /* of --watch: none is captured */
+	bool traced;	    /* --trace, or a --list of how it would be */
+	bool walk_only;	    /* no option: stacks are walked, and nobody gets them (tests/bench) */
+	bool by_of_end;	    /* by_value is known only at the end of a call */
+	bool filter_of_end; /* --if asks for what is known only there */
 	enum stack_mode stack;
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;
 	enum uprobe_by uprobe_by;
 	enum latency_by by;
-	bool by_of_end;	    /* with LATENCY_BY_VALUE: that is known only at the end of a call */
-	bool filter_of_end; /* --if asks for what is known only there */
-	unsigned int filter_types; /* and for so many types of exceptions */
+	unsigned int filter_types; /* --if asks for so many types of exceptions */
 	const char *by_value;	   /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
 	const char *filter;	   /* --if: of which calls; NULL: of all */
 	const char *redact; /* a regex of names whose values are not shown; NULL: the default */

@@ -323,8 +323,8 @@ int operand_find(struct compiler *compiler, const struct filter_node *node, bool
 	const struct value_slot *slot = NULL;
 	int result = find_slot(compiler, node, &slot, otherwise);
 
-	if (result)
-		return result;
+	if (result || !slot)
+		return result ? result : -EINVAL;
 	*operand = (struct operand){ .place = { .slot = slot }, .type = slot->type };
 	for (size_t i = 1; i < node->path_count && result == 0; i++)
 		result = operand->length ?
