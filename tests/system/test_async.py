@@ -13,10 +13,10 @@ CALLS = "Asynced.Calls::"
 METHODS = ("Plain", "Number", "Value", "Bare")
 VARIANTS = ["asynced10", "asynced9", "asynced8"]
 # Without optimisation state machines are classes.
-COMPILED = ["asynced10-jit", "asynced10-debug"]
 OUTCOMES = ("completed", "faulted", "canceled")
 BUFFER = "--buffer=64M"
 FILLS = 6  # as many as the target has
+TARGETS = 8
 
 
 class Run:
@@ -69,13 +69,17 @@ def sealed_methods(app):
 
 @pytest.fixture
 def run_compiled(place_probe, no_registers, start_app, tmp_path):
-    """Likewise, but they are compiled at run time, and those that can be are followed by uprobes."""
-    def start(variant, *what):
+    """Likewise, but they are compiled at run time, and those that can be are followed by uprobes. Where they lie is chance:
+    in some targets none can be."""
+    def begin(variant):
         app = start_app(variant, tiered=False)
         for number in range(FILLS):
-            methods = sealed_methods(app)
-            if len(methods) < len(METHODS):
-                app.ask(f"fill {number}", "filled")
+            app.ask(f"fill {number}", "filled")
+        return app, sealed_methods(app)
+
+    def start(variant, *what):
+        tries = (begin(variant) for _ in range(TARGETS))
+        app, methods = next(((app, methods) for app, methods in tries if methods), (None, None))
         assert methods
         return follow(place_probe, app, tmp_path / "calls", *what, "--remap", methods=methods)
 
@@ -168,14 +172,13 @@ def test_none_wrong_while_collected(run, variant, storm, tell):
     tell(f"{variant}, {storm}: {check_collected(done)}")
 
 
-@pytest.mark.parametrize("variant", COMPILED)
 @pytest.mark.parametrize("storm", ["none", "compacting"])
-def test_compiled_at_run_time(run_compiled, variant, storm, tell):
-    done = run_compiled(variant, storm, 4, 8)
+def test_compiled_at_run_time(run_compiled, storm, tell):
+    done = run_compiled("asynced10-jit", storm, 4, 8)
     if storm == "none":
         check_all(done)
     else:
-        tell(f"{variant}, {storm}: {check_collected(done)}")
+        tell(f"compiled at run time, {storm}: {check_collected(done)}")
 
 
 @pytest.mark.kernel
