@@ -42,7 +42,7 @@ struct broker_hold {
 	int channel_fd;
 };
 
-/* The broker's side ----------------------------------------------------------------------------- */
+/* The broker's side ---------------------------------------------------------------------------- */
 
 /* Nothing of what others have open: who waits for the end of a pipe waits for us else. */
 static void close_others(const int *kept, size_t count)
@@ -208,7 +208,7 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 	broker_serve(&broker);
 }
 
-/* The other side -------------------------------------------------------------------------------- */
+/* The other side ------------------------------------------------------------------------------ */
 
 static int send_descriptor(int channel_fd, int fd)
 {

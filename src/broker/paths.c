@@ -135,26 +135,24 @@ static int open_again(int found, int flags)
 	if (!is_plain(found))
 		return -ENOTSUP;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-	fd = open(path, (flags & (O_DIRECTORY | O_NONBLOCK)) | O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	/* Nor is waited for who has a lease on it. */
+	fd = openat(AT_FDCWD, path,
+		    (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 /* In two steps, as what it is must be known before it is opened to be read. */
 static int open_plain(int directory, const char *path, int flags, uint64_t resolve, bool in_proc)
 {
-	_cleanup_close_ int found =
+	int found =
 		open_how(directory, path, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), resolve);
-	int fd = found;
+	int fd;
 
-	if (found < 0)
+	if (found < 0 || (flags & O_PATH && (in_proc || !is_in_proc(found))))
 		return found;
-	if (!in_proc && is_in_proc(found))
-		return -EACCES;
-	if (flags & O_PATH) {
-		found = -1;
-		return fd;
-	}
-	return open_again(found, flags);
+	fd = in_proc || !is_in_proc(found) ? open_again(found, flags) : -EACCES;
+	close(found);
+	return fd;
 }
 
 /* As somebody else ---------------------------------------------------------------------------- */
@@ -225,26 +223,27 @@ static int open_of_kernel(const struct broker *broker, const char *path, int fla
 
 /* The target's, and ours ---------------------------------------------------------------------- */
 
+/* In memory. */
+static int make_file(const char *text, size_t length)
+{
+	int fd = (int)syscall(SYS_memfd_create, "copy", 1U /* MFD_CLOEXEC */);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) == (ssize_t)length && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
 /* What may be read by those only who may look at the process, at each time. A copy. */
 static int copy_small(int directory, const char *path)
 {
 	_cleanup_close_ int from = openat(directory, path, O_RDONLY | O_CLOEXEC);
-	_cleanup_close_ int copy = -1;
 	char text[1024];
-	ssize_t got;
-	int fd;
+	ssize_t got = from < 0 ? -1 : read(from, text, sizeof(text));
 
-	if (from < 0)
-		return -errno;
-	got = read(from, text, sizeof(text));
-	if (got < 0)
-		return -errno;
-	copy = (int)syscall(SYS_memfd_create, "copy", 1U /* MFD_CLOEXEC */);
-	if (copy < 0 || write(copy, text, (size_t)got) != got || lseek(copy, 0, SEEK_SET) != 0)
-		return -ENOMEM;
-	fd = copy;
-	copy = -1;
-	return fd;
+	return got < 0 ? -errno : make_file(text, (size_t)got);
 }
 
 static bool has_end(const char *text, const char *end)

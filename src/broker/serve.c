@@ -18,6 +18,12 @@
 
 #include "broker/broker_internal.h"
 
+/* Linux 6.6: whoever asks wakes us where it is, and we it, instead of on another CPU. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
 enum {
 	THREADS = 4, /* more calls than there are threads over there that ask are not under way */
 	PRIORITY = 51,
@@ -166,6 +172,8 @@ void broker_serve(struct broker *broker)
 				 { .fd = broker->served.pidfd, .events = POLLIN } };
 	pthread_t thread;
 
+	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+	      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	for (int i = 0; i < THREADS; i++) {
 		if (pthread_create(&thread, NULL, work, broker) != 0)
 			_exit(1);

@@ -135,11 +135,10 @@ static int share_variables(const struct bpf_map_skeleton *map)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t bytes = (bpf_map__value_size(*map->map) + page - 1) / page * page;
 	int rights = is_constants(*map->map) ? PROT_READ : PROT_READ | PROT_WRITE;
+	const void *shared = mmap(*map->mmaped, bytes, rights, MAP_SHARED | MAP_FIXED,
+				  bpf_map__fd(*map->map), 0);
 
-	return mmap(*map->mmaped, bytes, rights, MAP_SHARED | MAP_FIXED, bpf_map__fd(*map->map),
-		    0) == MAP_FAILED ?
-		       -errno :
-		       0;
+	return shared == MAP_FAILED ? -errno : 0;
 }
 
 static int take_maps(const struct bpf_object_skeleton *skeleton, const struct request_load *request)

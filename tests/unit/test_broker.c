@@ -133,6 +133,15 @@ static bool refuses(int fd, int code)
 	return fd < 0 && errno == code;
 }
 
+static bool opens(int at, const char *path, int flags)
+{
+	int fd = openat(at, path, flags | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool is_readable(int fd)
 {
 	char byte;
@@ -196,7 +205,7 @@ static const char *open_others(struct process *process)
 	(void)process;
 	if (!refuses(open(secret, O_RDONLY), EACCES))
 		return "another's file is opened";
-	if (open(secret, O_PATH) >= 0)
+	if (opens(AT_FDCWD, secret, O_PATH))
 		return "another's file is held";
 	if (!refuses(open(named, O_WRONLY), EACCES) || !refuses(open(named, O_RDWR), EACCES))
 		return "a file is opened to be written";
@@ -204,9 +213,9 @@ static const char *open_others(struct process *process)
 	if (!refuses(open(path, O_WRONLY | O_CREAT, 0600), EACCES))
 		return "a file is made";
 	snprintf(path, sizeof(path), "%.60s/../secret", named);
-	if (open(path, O_RDONLY) >= 0)
+	if (opens(AT_FDCWD, path, O_RDONLY))
 		return "a way out of what was named";
-	if (open("/dev/zero", O_RDONLY) >= 0)
+	if (opens(AT_FDCWD, "/dev/zero", O_RDONLY))
 		return "a device is opened";
 	return NULL;
 }
@@ -228,17 +237,17 @@ static const char *open_other_processes(struct process *process)
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		snprintf(path, sizeof(path), forms[i], other_pid);
-		if (open(path, O_RDONLY) >= 0)
+		if (opens(AT_FDCWD, path, O_RDONLY))
 			return forms[i];
 	}
 	snprintf(path, sizeof(path), "../%d/maps", other_pid);
-	if (openat(process->proc_fd, path, O_RDONLY) >= 0)
+	if (opens(process->proc_fd, path, O_RDONLY))
 		return "a way out of the target's directory";
-	if (openat(process->proc_fd, "environ", O_RDONLY) >= 0)
+	if (opens(process->proc_fd, "environ", O_RDONLY))
 		return "what is on no list is opened";
-	if (openat(process->proc_fd, "mem", O_RDWR) >= 0)
+	if (opens(process->proc_fd, "mem", O_RDWR))
 		return "the target's memory is opened to be written";
-	return openat(process->proc_fd, "task/../mem", O_RDONLY) >= 0 ? "dots" : NULL;
+	return opens(process->proc_fd, "task/../mem", O_RDONLY) ? "dots" : NULL;
 }
 
 UNIT_TEST(no_other_process_is_read)
