@@ -269,9 +269,7 @@ static int give_up_all(void)
 	if (result)
 		return result;
 	set_limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
+	prctl(PR_SET_DUMPABLE, BROKER_SANITIZED, 0, 0, 0);
 	return filter_install();
 }
 
@@ -329,8 +327,10 @@ void broker_end(struct broker_hold *hold)
 	if (!hold)
 		return;
 	(void)!send(hold->channel_fd, "", 1, MSG_NOSIGNAL);
-	close(hold->channel_fd);
-	while (hold->pid > 0 && waitpid(hold->pid, NULL, 0) < 0 && errno == EINTR)
+	if (!BROKER_SANITIZED)
+		close(hold->channel_fd);
+	while (!BROKER_SANITIZED && hold->pid > 0 && waitpid(hold->pid, NULL, 0) < 0 &&
+	       errno == EINTR)
 		;
 	free(hold);
 }

@@ -14,6 +14,13 @@
 
 enum { BROKER_GROUPS = 64 };
 
+/* A sanitizer looks for leaks at the very end, as a debugger does and by files of /proc. */
+#ifdef __SANITIZE_ADDRESS__
+#define BROKER_SANITIZED 1
+#else
+#define BROKER_SANITIZED 0
+#endif
+
 struct broker {
 	struct broker_config config;
 	struct process target;

@@ -27,13 +27,6 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
 #endif
 
-/* What sanitizers do besides, at the end and where they report something. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
-
 enum { FILTER_MAX = 512 };
 
 /* With what it has: reading, writing, mapping, waiting, threads. Nothing is named by its name. */
@@ -156,7 +149,7 @@ static const int allowed[] = {
 	SYS_time,
 	SYS_getpgrp,
 #endif
-#if IS_SANITIZED
+#if BROKER_SANITIZED
 	SYS_clone,
 	SYS_ptrace,
 	SYS_getrlimit,
@@ -201,7 +194,7 @@ static const uint32_t prctls[] = {
 #ifdef PR_SET_VMA
 	PR_SET_VMA,
 #endif
-#if IS_SANITIZED
+#if BROKER_SANITIZED
 	PR_SET_DUMPABLE,    PR_SET_PTRACER,
 #endif
 };
