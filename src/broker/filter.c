@@ -152,6 +152,7 @@ static const int allowed[] = {
 #if BROKER_SANITIZED
 	SYS_clone,
 	SYS_ptrace,
+	SYS_getdents,
 	SYS_getrlimit,
 #endif
 };

@@ -339,7 +339,11 @@ static int make_whole(const struct broker *broker, const char *path, char whole[
 		used = snprintf(whole, PATH_MAX, "%s", path);
 	else
 		used = snprintf(whole, PATH_MAX, "%s/%s", broker->directory, path);
-	return used < PATH_MAX ? 0 : -ENAMETOOLONG;
+	if (used >= PATH_MAX)
+		return -ENAMETOOLONG;
+	while (used > 1 && whole[used - 1] == '/')
+		whole[--used] = '\0';
+	return 0;
 }
 
 static int open_whole(const struct broker *broker, const char *path, int flags, uint64_t resolve)
