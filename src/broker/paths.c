@@ -175,8 +175,8 @@ static int open_in_root(const struct broker *broker, int root_fd, const char *pa
 	return open_as(broker, READING_TARGET, root_fd, path, flags, resolve | RESOLVE_IN_ROOT);
 }
 
-/* Is it what the user has named, or in there? */
-static bool is_named(const struct broker *broker, const char *path)
+/* What the user has named that @path is, or is in; @rest: what follows, or "". NULL: nothing. */
+static const char *find_named(const struct broker *broker, const char *path, const char **rest)
 {
 	for (size_t i = 0; i < broker->config.path_count; i++) {
 		const char *named = broker->paths[i];
@@ -184,11 +184,26 @@ static bool is_named(const struct broker *broker, const char *path)
 
 		while (length > 1 && named[length - 1] == '/')
 			length--;
-		if (length && strncmp(path, named, length) == 0 &&
-		    (path[length] == '/' || path[length] == '\0'))
-			return true;
+		if (!length || strncmp(path, named, length) != 0 ||
+		    (path[length] && path[length] != '/'))
+			continue;
+		*rest = path + length + strspn(path + length, "/");
+		return named;
 	}
-	return false;
+	return NULL;
+}
+
+/* As the user could, but where a link leads out of it: others may have put that there. */
+static int open_named(const char *named, const char *rest, int flags, uint64_t resolve)
+{
+	_cleanup_close_ int directory = -1;
+
+	if (!*rest)
+		return open_plain(AT_FDCWD, named, flags, resolve | RESOLVE_NO_MAGICLINKS, false);
+	directory = open_how(AT_FDCWD, named, O_PATH | O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
+	return directory < 0 ? directory :
+			       open_plain(directory, rest, flags,
+					  resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, false);
 }
 
 /* As everybody could; where the target sees what we see, as it might by itself. */
@@ -205,9 +220,10 @@ static int open_for_all(const struct broker *broker, int directory, const char *
 static int open_elsewhere(const struct broker *broker, const char *path, int flags,
 			  uint64_t resolve)
 {
-	if (is_named(broker, path) && !goes_up(path))
-		return open_plain(AT_FDCWD, path, flags, resolve | RESOLVE_NO_MAGICLINKS, false);
-	return open_for_all(broker, AT_FDCWD, path, flags, resolve);
+	const char *rest, *named = goes_up(path) ? NULL : find_named(broker, path, &rest);
+	int fd = named ? open_named(named, rest, flags, resolve) : -EXDEV;
+
+	return fd == -EXDEV ? open_for_all(broker, AT_FDCWD, path, flags, resolve) : fd;
 }
 
 /* /proc/sys and the like, as everybody. */

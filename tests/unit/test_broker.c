@@ -33,7 +33,7 @@ enum { PATH_BYTES = 128, OTHER_USER = 12345 };
 
 static pid_t target_pid, other_pid;
 static char directory[] = "/tmp/place-probe-broker-XXXXXX";
-static char named[PATH_BYTES], secret[PATH_BYTES];
+static char named[PATH_BYTES], secret[PATH_BYTES], inner[PATH_BYTES], way_out[PATH_BYTES];
 static const char word[] = "a word in memory";
 
 /* A process that waits for its end; who ends before it, ends it. */
@@ -68,6 +68,11 @@ static int set_up(void **state)
 	snprintf(secret, sizeof(secret), "%s/secret", directory);
 	make_file(named, 0600);
 	make_file(secret, 0600);
+	/* In a directory that is named: a file, and a link to what is none of the target's. */
+	snprintf(inner, sizeof(inner), "%s/inner", directory);
+	snprintf(way_out, sizeof(way_out), "%s/inner/link", directory);
+	if (mkdir(inner, 0700) != 0 || symlink(secret, way_out) != 0)
+		return -1;
 	/* Root's target may read what root owns: so it is another's. */
 	return chown(secret, OTHER_USER, OTHER_USER) == 0 ? 0 : -1;
 }
@@ -81,6 +86,8 @@ static int tear_down(void **state)
 	waitpid(other_pid, NULL, 0);
 	unlink(named);
 	unlink(secret);
+	unlink(way_out);
+	rmdir(inner);
 	return rmdir(directory);
 }
 
@@ -88,10 +95,10 @@ static int tear_down(void **state)
 static const char *give_up(struct target *target, struct broker_hold **hold)
 {
 	static struct error err;
-	const char *const paths[] = { named };
+	const char *const paths[] = { named, inner };
 	const struct broker_config config = { .process = &target->process,
 					      .paths = paths,
-					      .path_count = 1 };
+					      .path_count = 2 };
 
 	target_prepare(PRIVILEGES_SPLIT);
 	return target_init(target, target_pid, &err) || broker_start(hold, &config, &err) ?
@@ -215,6 +222,10 @@ static const char *open_others(struct process *process)
 	snprintf(path, sizeof(path), "%.60s/../secret", named);
 	if (opens(AT_FDCWD, path, O_RDONLY))
 		return "a way out of what was named";
+	if (!opens(AT_FDCWD, inner, O_RDONLY | O_DIRECTORY))
+		return "a directory that was named";
+	if (opens(AT_FDCWD, way_out, O_RDONLY))
+		return "a link out of what was named";
 	if (opens(AT_FDCWD, "/dev/zero", O_RDONLY))
 		return "a device is opened";
 	return NULL;
