@@ -47,7 +47,7 @@ static int open_report(const struct broker *broker, const struct named *named, i
 	const char *at = options ? strstr(options, "log_path=") : NULL;
 	char path[PATH_MAX];
 	size_t length;
-	int fd;
+	long fd;
 
 	if (!at || served_string(broker, named->path, path, sizeof(path)))
 		return -EACCES;
@@ -55,8 +55,8 @@ static int open_report(const struct broker *broker, const struct named *named, i
 	length = strcspn(at, ":");
 	if (length == 0 || strncmp(path, at, length) != 0)
 		return -EACCES;
-	fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, S_IRUSR | S_IWUSR);
-	return fd < 0 ? -errno : fd;
+	fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	return fd < 0 ? -errno : (int)fd;
 }
 
 static int open_named(const struct broker *broker, const struct named *named, int flags,

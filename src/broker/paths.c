@@ -130,15 +130,13 @@ static bool is_plain(int fd)
 static int open_again(int found, int flags)
 {
 	char path[32];
-	int fd;
 
 	if (!is_plain(found))
 		return -ENOTSUP;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 	/* Nor is waited for who has a lease on it. */
-	fd = openat(AT_FDCWD, path,
-		    (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return open_how(AT_FDCWD, path, (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK | O_NOCTTY,
+			0);
 }
 
 /* In two steps, as what it is must be known before it is opened to be read. */
@@ -255,7 +253,7 @@ static int make_file(const char *text, size_t length)
 /* What may be read by those only who may look at the process, at each time. A copy. */
 static int copy_small(int directory, const char *path)
 {
-	_cleanup_close_ int from = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int from = open_how(directory, path, O_RDONLY, 0);
 	char text[1024];
 	ssize_t got = from < 0 ? -1 : read(from, text, sizeof(text));
 
