@@ -69,7 +69,7 @@ uint64_t process_stack_pointer(const struct process *process, pid_t tid);
  */
 int process_open(struct process *process, const char *name, int flags);
 
-/* The same for what the process has open by @number: without a look at the thread, if it is there. */
+/* The same for what the process has open, by its @number: in one call, if that thread is there. */
 int process_open_descriptor(struct process *process, int number, int flags);
 
 /*
