@@ -172,10 +172,12 @@ __noinline int filter_step(const struct watch_op *op, struct filter_cells *is)
 }
 
 /* Of WATCH_TEST_HEAD. */
-static __always_inline int filter_head(const struct watch_op *op, __u64 address)
+__noinline int filter_head(const struct watch_op *op, __u64 address)
 {
 	__u64 head;
 
+	if (!op)
+		return FILTER_UNKNOWN;
 	if (!address)
 		return FILTER_OTHERWISE;
 	if (bpf_probe_read_user(&head, sizeof(head), (void *)(address + op->offset)))

@@ -230,8 +230,8 @@ def test_what_an_exception_has_left(share, place_probe, tmp_path, mode):
 
 @pytest.mark.parametrize("mode", asked.END_MODES)
 def test_what_longjmp_has_left(place_probe, watched, mode):
-    live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", "threw && depth > 1", watched.pid, "watched!watched_jump",
-                            "watched!watched_depth")
+    live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", "threw && depth > 1", watched.pid,
+                            "watched!watched_jump", "watched!watched_depth")
     calls = watched.make("jump", 20) + watched.make("depth", 20)
     result = live.stop().expect(0)
     expected = sum(call[0] == "watched_jump" and call[1][1] > 1 for call in calls)

@@ -31,7 +31,8 @@ def check_text(kind, text):
     """A string that is longer than what is there."""
     if kind in (0, 3):
         assert text["cut"] and text["length"] == (LONGEST if kind == 0 else 2 ** 32 - 1)
-        assert text["value"] == ("a" if kind == 0 else "\ud800") * 32
+        # The first half of a character is not shown where the other is cut off.
+        assert text["value"] == ("a" * 32 if kind == 0 else "\ud800" * 31)
     elif kind in (1, 2):
         assert text["unavailable"] == "not in memory"
     elif kind == 13:
