@@ -99,13 +99,13 @@ struct options {
 	enum uprobe_by uprobe_by;
 	enum latency_by by;
 	unsigned int filter_types; /* --if asks for so many types of exceptions */
+	uint32_t max_rate;	   /* of a body, at most so many in each second; 0: no limit */
 	const char *by_value;	   /* --by=EXPR, with LATENCY_BY_VALUE; or NULL */
 	const char *filter;	   /* --if: of which calls; NULL: of all */
 	const char *redact; /* a regex of names whose values are not shown; NULL: the default */
 	struct hist_range linear;
 	enum time_unit unit;
 	unsigned int max_frames;
-	uint32_t max_rate;    /* of a body, at most so many in each second; 0: no limit */
 	uint64_t slow_ns;     /* --min: print calls that take so long at least; 0: the histogram */
 	uint64_t duration_ns; /* 0: until interrupted */
 	uint64_t expire_ns;   /* the probes go after so long, whatever happens; 0: they do not */
