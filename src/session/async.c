@@ -205,6 +205,13 @@ static void add_step(struct session *session, size_t number)
 		use_site(session, number, of, &about);
 }
 
+static void tell_not_shown(const char *why)
+{
+	log_print(
+		"asynchronous calls that wait are counted, and not shown: %s (docs/limits.md tells more)",
+		why);
+}
+
 static void take_place(void *ctx, size_t file, struct file_offset offset, uint64_t cookie)
 {
 	struct session *session = ctx;
@@ -215,7 +222,7 @@ static void take_place(void *ctx, size_t file, struct file_offset offset, uint64
 		return;
 	site.file_fd = from->fd;
 	if (!capture_watch_collections(session->capture, &site))
-		log_print("asynchronous calls that wait are counted, and not shown: %s", refused);
+		tell_not_shown(refused);
 }
 
 /* As soon as the runtime is known. */
@@ -231,9 +238,7 @@ static void watch_collections(struct session *session)
 		capture_watch_faults(session->capture, fault_at);
 	why = runtimes_collects(&session->resolution.runtimes, RUNTIME_DOTNET, take_place, session);
 	if (why)
-		log_print(
-			"asynchronous calls that wait are counted, and not shown: %s (docs/limits.md tells more)",
-			why);
+		tell_not_shown(why);
 }
 
 void session_async_add(struct session *session)
@@ -360,7 +365,7 @@ bool session_async_report(struct session *session)
 		known &= write_total(session, (uint32_t)i);
 	if (async->no_room)
 		log_print(
-			"not all asynchronous methods are followed as a whole: there are more than %d",
+			"not all asynchronous methods are followed as a whole: there are more than %d, so narrow the pattern",
 			ASYNC_METHODS);
 	if (!known)
 		log_print(
