@@ -71,13 +71,14 @@ static void make_signature(void)
 	signature.result = slots[3];
 }
 
-static void check_ops(const struct watch_op *ops, size_t count, size_t constants)
+/* An op may go on at those before @end. */
+static void check_ops(const struct watch_op *ops, size_t count, size_t end, size_t constants)
 {
 	check(count <= WATCH_OPS);
 	for (size_t i = 0; i < count; i++) {
 		check(ops[i].code < WATCH_CODES && ops[i].dst < WATCH_CELLS &&
 		      ops[i].src < WATCH_CELLS);
-		check(!ops[i].otherwise || (ops[i].otherwise > i && ops[i].otherwise < count));
+		check(!ops[i].otherwise || (ops[i].otherwise > i && ops[i].otherwise < end));
 		check(ops[i].code != WATCH_IF_SAME_BYTES || ops[i].immediate < constants);
 	}
 }
@@ -94,8 +95,9 @@ static void try_filter(const char *text)
 	}
 	check(filter.count && filter.root < filter.count);
 	if (value_filter_compile(&compiled, &filter, "A::B", &signature, &err) == 0) {
-		check_ops(compiled.ops, compiled.count, compiled.constant_count);
-		check_ops(compiled.exit_ops, compiled.exit_count, compiled.constant_count);
+		check_ops(compiled.ops, compiled.count, compiled.count, compiled.constant_count);
+		check_ops(compiled.exit_ops, compiled.exit_count, compiled.exit_count,
+			  compiled.constant_count);
 		check(!compiled.exit_count == !filter_is_of_end(&filter, filter.root));
 	} else {
 		check(strstr(err.text, "at character ") != NULL);
@@ -114,7 +116,8 @@ static void try_value(const char *text)
 		return;
 	if (value_by_compile(&by, &filter, "A::B", &signature, &options, &err) == 0) {
 		check(by.type != NULL);
-		check_ops(by.ops, by.count, 0);
+		/* Behind its last op it ends. */
+		check_ops(by.ops, by.count, by.count + 1, 0);
 	}
 	filter_deinit(&filter);
 }

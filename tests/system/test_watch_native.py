@@ -71,7 +71,7 @@ def test_floats_in_registers(place_probe, watched):
     live = place_probe.live("--watch", "-j", watched.pid, "watched!watched_floats")
     watched.make("floats", 1)
     call, = exact(live.stop()).records("call")
-    assert {"name": "x", "type": "double", "value": None, "unavailable": "in xmm0"} in call["arguments"]
+    assert {"name": "x", "type": "double", "unavailable": "in xmm0"} in call["arguments"]
 
 
 def test_faults(place_probe, watched):
@@ -204,7 +204,7 @@ def test_text(place_probe, watched):
     watched.make("text", 2)
     watched.make("jump", 1)
     lines = live.stop().expect(0).out.splitlines()
-    told = [re.sub(r"^ *[\d.]+  watched +\d+/\d+  ", "", line) for line in lines]
+    told = [re.sub(r"^ *[\d.]+  \S+ +\d+/\d+  ", "", line) for line in lines]
     expected = [
         r"watched_order\(order: null, state: OPEN, shade: green\) = OPEN took [\d.]+ [num]?s",
         r'watched_order\(order: order\{number: 1000000007, note: "Ada", state: PAID, urgent: false, items: 1, '
