@@ -47,7 +47,6 @@ FAILURES = {
     "pipe2,socketpair,memfd_create,eventfd2,signalfd4,timerfd_create,epoll_create1,pidfd_open,fcntl,dup": ["EMFILE"],
     "epoll_ctl": ["ENOMEM"],
     "epoll_wait,epoll_pwait,poll,ppoll,nanosleep,clock_nanosleep": ["EINTR"],
-    "write,pwrite64": ["ENOSPC", "EIO", "short"],
     "mlock,mlock2,mlockall,sched_setscheduler,sched_setattr,prctl,capset,prlimit64": ["EPERM"],
     "madvise,mprotect": ["ENOMEM"],
 }
@@ -202,6 +201,7 @@ def calls_fail(trials, calls, which, most):
                     assert not calls.result()["left"], "a process is left"
 
 
+@pairs.only_full
 @pytest.mark.parametrize("names", FAILURES)
 @pytest.mark.parametrize("mode", pairs.few(MODES, "count"))
 def test_calls(place_probe, native, tmp_path, mode, names):
@@ -312,6 +312,7 @@ def test_answers_that_cannot_be_written(place_probe_path, word):
 DOTNET_MODES = pairs.few(MODES, "hits")
 
 
+@pairs.only_full
 @pytest.mark.parametrize("mode", DOTNET_MODES)
 def test_allocations_with_dotnet(place_probe, dotnet, failing_allocator, tmp_path, mode):
     if sanitizers.is_sanitized(place_probe.path):
@@ -319,6 +320,7 @@ def test_allocations_with_dotnet(place_probe, dotnet, failing_allocator, tmp_pat
     allocations_fail(Trials(place_probe, dotnet[0], mode, *dotnet[1:]), Allocator(failing_allocator, tmp_path), 8)
 
 
+@pairs.only_full
 @pytest.mark.parametrize("mode", DOTNET_MODES)
 def test_calls_with_dotnet(place_probe, dotnet, tmp_path, mode):
     trials = Trials(place_probe, dotnet[0], mode, *dotnet[1:])
@@ -326,6 +328,7 @@ def test_calls_with_dotnet(place_probe, dotnet, tmp_path, mode):
     trials.end()
 
 
+@pairs.only_full
 @pytest.mark.parametrize("mode", DOTNET_MODES)
 def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path, mode):
     """Of what it reads of the runtime's structures a word is another, each time at other places."""
@@ -342,6 +345,7 @@ def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path
     trials.end()
 
 
+@pairs.only_full
 @pytest.mark.parametrize("mode", pairs.few(["hits", "folded"], "hits"))
 def test_memory_of_node_is_not_what_it_should_be(place_probe, node_app, tmp_path, mode):
     """The same of V8, whose frames are read at each hit."""
