@@ -35,36 +35,22 @@ int capture_size_async(const struct capture *capture)
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 }
 
-static size_t bytes_of(const struct bpf_map *map)
-{
-	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-}
-
-static int map_into(void **to, const struct bpf_map *map)
-{
-	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (*to != MAP_FAILED)
-		return 0;
-	*to = NULL;
-	return -errno;
-}
-
 int capture_map_async(struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
-	int result = map_into((void **)&capture->async_sites, bpf->maps.async_sites);
+	int result = capture_map_table((void **)&capture->async_sites, bpf->maps.async_sites);
 
 	if (result == 0)
-		result = map_into((void **)&capture->async_totals, bpf->maps.async_totals);
+		result = capture_map_table((void **)&capture->async_totals, bpf->maps.async_totals);
 	return result;
 }
 
 void capture_unmap_async(struct capture *capture)
 {
-	if (capture->async_sites)
-		munmap(capture->async_sites, bytes_of(capture->bpf->maps.async_sites));
-	if (capture->async_totals)
-		munmap(capture->async_totals, bytes_of(capture->bpf->maps.async_totals));
+	if (!capture->bpf)
+		return;
+	capture_unmap_table(capture->async_sites, capture->bpf->maps.async_sites);
+	capture_unmap_table(capture->async_totals, capture->bpf->maps.async_totals);
 }
 
 bool capture_watch_collections(struct capture *capture, struct uprobe_site *site)

@@ -159,6 +159,13 @@ struct uprobes *capture_probe_all(const struct capture *capture, const struct bp
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);
 
+/*
+ * Map an array of the programs, all of it, into *@to; NULL with -errno. And unmap it, if it is.
+ */
+struct bpf_map;
+int capture_map_table(void **to, const struct bpf_map *map);
+void capture_unmap_table(void *table, const struct bpf_map *map);
+
 /* async.c */
 int capture_size_async(const struct capture *capture);
 int capture_map_async(struct capture *capture);

@@ -76,7 +76,7 @@ static size_t bytes_of(const struct bpf_map *map)
 	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 }
 
-static int map_into(void **to, const struct bpf_map *map)
+int capture_map_table(void **to, const struct bpf_map *map)
 {
 	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (*to != MAP_FAILED)
@@ -85,27 +85,33 @@ static int map_into(void **to, const struct bpf_map *map)
 	return -errno;
 }
 
+void capture_unmap_table(void *table, const struct bpf_map *map)
+{
+	if (table)
+		munmap(table, bytes_of(map));
+}
+
 int capture_map_watch(struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
-	int result = map_into((void **)&capture->programs, bpf->maps.watch_programs);
+	int result = capture_map_table((void **)&capture->programs, bpf->maps.watch_programs);
 
 	if (result == 0)
-		result = map_into((void **)&capture->ops, bpf->maps.watch_ops);
+		result = capture_map_table((void **)&capture->ops, bpf->maps.watch_ops);
 	if (result == 0 && capture->options->mode == MODE_WATCH)
-		result = map_into((void **)&capture->kept, bpf->maps.watch_slots);
+		result = capture_map_table((void **)&capture->kept, bpf->maps.watch_slots);
 	return result ? result : capture_map_async(capture);
 }
 
 void capture_unmap_watch(struct capture *capture)
 {
-	if (capture->programs)
-		munmap(capture->programs, bytes_of(capture->bpf->maps.watch_programs));
-	if (capture->ops)
-		munmap(capture->ops, bytes_of(capture->bpf->maps.watch_ops));
 	free(capture->decided);
-	if (capture->kept)
-		munmap(capture->kept, bytes_of(capture->bpf->maps.watch_slots));
+	/* What was never loaded has no maps, and none of these. */
+	if (!capture->bpf)
+		return;
+	capture_unmap_table(capture->programs, capture->bpf->maps.watch_programs);
+	capture_unmap_table(capture->ops, capture->bpf->maps.watch_ops);
+	capture_unmap_table(capture->kept, capture->bpf->maps.watch_slots);
 }
 
 bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site)
