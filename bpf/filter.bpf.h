@@ -234,9 +234,9 @@ static __noinline __u64 filter_entry(const bpf_user_pt_regs_t *ctx, __u32 site)
 }
 
 /*
- * What the filter says of a call of @site that begins: WATCH_ACCEPT; FILTER_LATER
- * with what is known by now; or anything else, and it has been counted. A site without a program,
- * of which nothing is known, is undecided.
+ * What the filter says of a call of @site that begins: WATCH_ACCEPT; FILTER_LATER with what is
+ * known by now; or anything else, and it has been counted. A site without a program, of which
+ * nothing is known, is undecided.
  */
 static __always_inline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 site)
 {

@@ -96,12 +96,13 @@ static __always_inline bool is_still_timed(const struct timed_call *call,
 	return timed && latency_is_ready(timed, call->ready);
 }
 
-/* For --watch and --trace: how long @call has taken until now, as far as is known. */
-static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns)
+/* How long @call has taken, as far as is known, without @within_ns; no call takes nothing. */
+static __always_inline __u64 taken_until(const struct timed_call *call, __u64 now_ns,
+					 __u64 within_ns)
 {
-	__u64 took_ns = now_ns - call->entered_ns;
+	__u64 took_ns = now_ns - call->entered_ns, overhead_ns = call->overhead_ns + within_ns;
 
-	return took_ns > call->overhead_ns ? took_ns - call->overhead_ns : 1;
+	return took_ns > overhead_ns ? took_ns - overhead_ns : 1;
 }
 
 /* A call of which the end said that it is not asked for, or did not tell: nothing is left of it. */
@@ -127,7 +128,7 @@ static __always_inline bool filter_drops_left(const struct timed_call *call, boo
 {
 	if (!filters_at_end || !call->filter ||
 	    (is_timed &&
-	     filter_left(call->site, call->filter, taken_until(call, bpf_ktime_get_ns()),
+	     filter_left(call->site, call->filter, taken_until(call, bpf_ktime_get_ns(), 0),
 			 watch_values ? call->by : 0) == WATCH_ACCEPT))
 		return false;
 	return filter_drop(call);
@@ -137,7 +138,7 @@ static __always_inline void leave_watched(const struct timed_call *call, bool is
 {
 	if (call->by)
 		watch_left(call->by, is_timed ? WATCH_UNWOUND : WATCH_UNSEEN,
-			   is_timed ? taken_until(call, bpf_ktime_get_ns()) : 0);
+			   is_timed ? taken_until(call, bpf_ktime_get_ns(), 0) : 0);
 }
 
 /*
@@ -308,7 +309,7 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 
 /* Is a call that begins asked for, or can it be? Then it is said in its place what is open. */
 static __noinline bool filter_begins(struct timed_thread *thread, const bpf_user_pt_regs_t *ctx,
-				     __u32 site, __u32 tid, bool followed)
+				     __u32 site, bool followed)
 {
 	__u64 filter = filter_timed(thread, ctx, site);
 
@@ -354,7 +355,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	/* As little as can be: most calls are outside. */
 	if (trace_calls && !is_traced(thread, timed))
 		return 0;
-	if (watch_filters && !filter_begins(thread, ctx, site, tid, has_room_for(thread, ready)))
+	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
 		return 0;
 	if (!is_later(thread, ready))
 		count_call(bpf_map_lookup_elem(&counters, &site));
@@ -429,7 +430,7 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 {
 	__u32 site = (__u32)cookie;
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	__u64 took_ns, overhead_ns;
+	__u64 took_ns;
 	__u32 exit_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
 	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer_of(ctx)) : NULL;
@@ -442,9 +443,7 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 			__sync_fetch_and_add(&latency_losses.orphans, 1);
 		return LATENCY_NONE;
 	}
-	overhead_ns = call->overhead_ns + timed->within_ns;
-	took_ns = now_ns - call->entered_ns;
-	took_ns = took_ns > overhead_ns ? took_ns - overhead_ns : 1;
+	took_ns = taken_until(call, now_ns, timed->within_ns);
 	exit_ns = cookie & LATENCY_EXIT_EMULATED ? timed->emulated_exit_ns : timed->exit_ns;
 	if (trace_calls)
 		return end_traced(thread, begun, took_ns, exit_ns);
@@ -468,7 +467,7 @@ static __noinline int forget_calls(struct timed_thread *thread)
 			trace_left(thread, WATCH_THREAD_ENDED, 0);
 		if (watch_values && call->by)
 			watch_left(call->by, WATCH_THREAD_ENDED,
-				   taken_until(call, bpf_ktime_get_ns()));
+				   taken_until(call, bpf_ktime_get_ns(), 0));
 		leave_call(thread, call, site_of(call), 0);
 	}
 	return 0;

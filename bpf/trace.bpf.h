@@ -89,7 +89,7 @@ __noinline int trace_left(struct timed_thread *thread, __u32 fate, __u64 took_ns
 	if (fate == WATCH_UNSEEN)
 		took_ns = 0;
 	else if (fate != WATCH_RETURNED)
-		took_ns = taken_until(call, began_ns);
+		took_ns = taken_until(call, began_ns, 0);
 	if (is_trace_wanted(thread->depth == 1, fate, took_ns))
 		trace_send(thread, fate, took_ns);
 	call->overhead_ns += bpf_ktime_get_ns() - began_ns;
