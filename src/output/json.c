@@ -30,7 +30,7 @@ static void add_string(struct text *line, const char *key, const char *s)
 	json_string(line, s);
 }
 
-static void add_number(struct text *line, const char *key, uint64_t number)
+void json_add_number(struct text *line, const char *key, uint64_t number)
 {
 	add_key(line, key);
 	text_add_number(line, number, 0, ' ');
@@ -45,7 +45,7 @@ static void add_null(struct text *line, const char *key)
 static void add_number_if(struct text *line, bool known, const char *key, uint64_t number)
 {
 	if (known)
-		add_number(line, key, number);
+		json_add_number(line, key, number);
 	else
 		add_null(line, key);
 }
@@ -120,9 +120,9 @@ static void add_buckets(struct text *line, const struct histogram *histogram)
 			continue;
 		latency_bucket_bounds(i, &low, &high);
 		open_as(line, NULL, '{');
-		add_number(line, "low_ns", low);
-		add_number(line, "high_ns", high);
-		add_number(line, "count", histogram->buckets[i]);
+		json_add_number(line, "low_ns", low);
+		json_add_number(line, "high_ns", high);
+		json_add_number(line, "count", histogram->buckets[i]);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -150,7 +150,7 @@ static void write_values(struct output *output, const struct output_values *valu
 		struct text *line = begin(output, "value");
 
 		add_string(line, "method", values->method);
-		add_number(line, "calls", value->calls);
+		json_add_number(line, "calls", value->calls);
 		add_value(line, values->value_of, value->value, value->rest);
 		end(output);
 	}
@@ -184,14 +184,14 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	add_string(line, "caller", hist->by == LATENCY_BY_CALLER ? hist->caller : NULL);
 	if (hist->value_of)
 		add_value(line, hist->value_of, hist->caller, hist->rest);
-	add_number(line, "count", histogram->returned);
-	add_number(line, "sum_ns", histogram->sum_ns);
+	json_add_number(line, "count", histogram->returned);
+	json_add_number(line, "sum_ns", histogram->sum_ns);
 	add_number_if(line, any, "min_ns", histogram->min_ns);
 	add_number_if(line, any, "max_ns", histogram->max_ns);
 	add_percentiles(line, histogram, any);
-	add_number(line, "unwound", histogram->unwound);
+	json_add_number(line, "unwound", histogram->unwound);
 	add_number_if(line, hist->by == LATENCY_BY_SITE, "unfinished", histogram->unfinished);
-	add_number(line, "not_timed", histogram->untimed);
+	json_add_number(line, "not_timed", histogram->untimed);
 	add_buckets(line, histogram);
 	if (histogram->linear)
 		add_linear(line, histogram);
@@ -219,7 +219,7 @@ void json_folded(struct output *output, const char *stack, uint64_t count)
 	}
 	text_deinit(&part);
 	text_add_char(line, ']');
-	add_number(line, "count", count);
+	json_add_number(line, "count", count);
 	end(output);
 }
 
@@ -228,12 +228,12 @@ static void write_count(struct output *output, const struct output_count *count)
 	struct text *line = begin(output, "count");
 
 	add_string(line, "method", count->method);
-	add_number(line, "calls", count->calls);
+	json_add_number(line, "calls", count->calls);
 	open_as(line, "bodies", '[');
 	for (size_t i = 0; i < count->body_count; i++) {
 		open_as(line, NULL, '{');
 		add_string(line, "tier", count->bodies[i].tier);
-		add_number(line, "calls", count->bodies[i].calls);
+		json_add_number(line, "calls", count->bodies[i].calls);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -263,10 +263,10 @@ static void add_stacks(struct text *line, const struct output_stacks *stacks)
 	open_as(line, "stack_ends", '{');
 	for (enum stack_end end = 0; end < STACK_ENDS; end++) {
 		if (stacks->ends[end])
-			add_number(line, stack_end_name(end), stacks->ends[end]);
+			json_add_number(line, stack_end_name(end), stacks->ends[end]);
 	}
 	text_add_char(line, '}');
-	add_number(line, "guessed_frames", stacks->guessed);
+	json_add_number(line, "guessed_frames", stacks->guessed);
 }
 
 static void add_shed(struct text *line, const struct output_shed *shed)
@@ -275,8 +275,8 @@ static void add_shed(struct text *line, const struct output_shed *shed)
 	for (; shed && shed->method; shed++) {
 		open_as(line, NULL, '{');
 		add_string(line, "method", shed->method);
-		add_number(line, "sampled_out", shed->sampled_out);
-		add_number(line, "over_rate", shed->shed);
+		json_add_number(line, "sampled_out", shed->sampled_out);
+		json_add_number(line, "over_rate", shed->shed);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -288,8 +288,8 @@ static void add_filtered(struct text *line, const struct output_filtered *filter
 	for (; filtered && filtered->method; filtered++) {
 		open_as(line, NULL, '{');
 		add_string(line, "method", filtered->method);
-		add_number(line, "calls", filtered->calls);
-		add_number(line, "undecided", filtered->undecided);
+		json_add_number(line, "calls", filtered->calls);
+		json_add_number(line, "undecided", filtered->undecided);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -299,10 +299,10 @@ void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct text *line = begin(output, "summary");
 
-	add_number(line, "hits", summary->hits);
+	json_add_number(line, "hits", summary->hits);
 	open_as(line, "lost", '{');
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
-		add_number(line, loss->reason, loss->count);
+		json_add_number(line, loss->reason, loss->count);
 	text_add_char(line, '}');
 	add_shed(line, summary->shed);
 	add_filtered(line, summary->filtered);

@@ -135,6 +135,10 @@ void text_hist_rows(const struct histogram *histogram, const struct time_scale *
 void text_add_numbers(struct text *to, const struct histogram *histogram,
 		      const struct time_scale *scale);
 void json_string(struct text *to, const char *s);
+
+/* Append a member of an object, with the comma that it takes where others come before it. */
+void json_add_number(struct text *line, const char *key, uint64_t number);
+
 void json_hit(struct output *output, const struct hit *hit);
 void json_begin_hit(struct output *output, const char *type, const struct hit *hit);
 void json_trace(struct output *output, const struct output_trace *trace);

@@ -78,24 +78,18 @@ void text_trace(struct output *output, const struct output_trace *trace)
 
 /* JSON ---------------------------------------------------------------------------------------- */
 
-static void add_member(struct text *to, const char *name, uint64_t value)
-{
-	text_printf(to, "\"%s\":%" PRIu64 ",", name, value);
-}
-
 /* But for the end of what is within it. */
 static void begin_call(struct text *to, const struct output_traced *call)
 {
 	text_add(to, "{\"method\":");
 	json_string(to, call->method);
-	text_add_char(to, ',');
-	add_member(to, "calls", call->calls);
-	add_member(to, "took_ns", call->took_ns);
-	add_member(to, "self_ns", call->self_ns);
-	add_member(to, "unwound", call->unwound);
-	add_member(to, "not_seen", call->unseen);
-	add_member(to, "thread_ended", call->thread_ended);
-	text_add(to, "\"children\":[");
+	json_add_number(to, "calls", call->calls);
+	json_add_number(to, "took_ns", call->took_ns);
+	json_add_number(to, "self_ns", call->self_ns);
+	json_add_number(to, "unwound", call->unwound);
+	json_add_number(to, "not_seen", call->unseen);
+	json_add_number(to, "thread_ended", call->thread_ended);
+	text_add(to, ",\"children\":[");
 }
 
 void json_trace(struct output *output, const struct output_trace *trace)
@@ -103,11 +97,10 @@ void json_trace(struct output *output, const struct output_trace *trace)
 	struct text *line = &output->line;
 
 	json_begin_hit(output, "trace", trace->hit);
-	text_add_char(line, ',');
-	add_member(line, "missing", trace->missing);
-	add_member(line, "not_followed", trace->not_followed);
-	add_member(line, "left_out", trace->left_out);
-	text_add(line, "\"root\":");
+	json_add_number(line, "missing", trace->missing);
+	json_add_number(line, "not_followed", trace->not_followed);
+	json_add_number(line, "left_out", trace->left_out);
+	text_add(line, ",\"root\":");
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct output_traced *call = &trace->calls[i];
 		uint32_t next = i + 1 < trace->count ? call[1].depth : 0;
