@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whatever fails, one call or one allocation at a time: it ends as documented, with a sentence or a right result.
 
-In check some of the calls and of the places that allocate fail, from the first to the last; in check-all each place, and
-as many calls of each kind as MOST.
+In check some of the places that allocate fail, from the first to the last; in check-all each place, and as many calls of
+each kind as MOST.
 """
 
 import contextlib
@@ -203,10 +203,10 @@ def calls_fail(trials, calls, which, most):
 
 @pairs.only_full
 @pytest.mark.parametrize("names", FAILURES)
-@pytest.mark.parametrize("mode", pairs.few(MODES, "count"))
+@pytest.mark.parametrize("mode", MODES)
 def test_calls(place_probe, native, tmp_path, mode, names):
     trials = Trials(place_probe, native[0], mode, *native[1:])
-    calls_fail(trials, Calls(tmp_path), [names], MOST if pairs.is_full() else 2)
+    calls_fail(trials, Calls(tmp_path), [names], MOST)
     trials.end()
 
 
@@ -309,11 +309,8 @@ def test_answers_that_cannot_be_written(place_probe_path, word):
 
 # Runtimes ----------------------------------------------------------------------------------------
 
-DOTNET_MODES = pairs.few(MODES, "hits")
-
-
 @pairs.only_full
-@pytest.mark.parametrize("mode", DOTNET_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_allocations_with_dotnet(place_probe, dotnet, failing_allocator, tmp_path, mode):
     if sanitizers.is_sanitized(place_probe.path):
         pytest.skip("a sanitizer has an allocator of its own")
@@ -321,15 +318,15 @@ def test_allocations_with_dotnet(place_probe, dotnet, failing_allocator, tmp_pat
 
 
 @pairs.only_full
-@pytest.mark.parametrize("mode", DOTNET_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_calls_with_dotnet(place_probe, dotnet, tmp_path, mode):
     trials = Trials(place_probe, dotnet[0], mode, *dotnet[1:])
-    calls_fail(trials, Calls(tmp_path), list(FAILURES) if pairs.is_full() else ["openat", "pread64", "bpf"], 2)
+    calls_fail(trials, Calls(tmp_path), FAILURES, 2)
     trials.end()
 
 
 @pairs.only_full
-@pytest.mark.parametrize("mode", DOTNET_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path, mode):
     """Of what it reads of the runtime's structures a word is another, each time at other places."""
     trials = Trials(place_probe, dotnet[0], mode, *dotnet[1:])
@@ -337,8 +334,8 @@ def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path
     place_probe.again(calls.before("pread64"))
     trials.run()
     made = calls.result()["calls"]["pread64"]
-    turns = [f"{nth}" for nth in spread_evenly(range(1, made + 1), MOST if pairs.is_full() else 3)]
-    turns += [f"/{each}" for each in (1, 2, 3, 7, 20)] + [f"{nth}+" for nth in spread_evenly(range(1, made + 1), MOST if pairs.is_full() else 2)]
+    which = spread_evenly(range(1, made + 1), MOST)
+    turns = [*map(str, which), *(f"/{each}" for each in (1, 2, 3, 7, 20)), *(f"{nth}+" for nth in which)]
     for turn in turns:
         place_probe.again(calls.before("pread64", "damage", turn))
         trials.attempt_of_damage(f"damage {turn} of {made}")
@@ -346,7 +343,7 @@ def test_memory_of_dotnet_is_not_what_it_should_be(place_probe, dotnet, tmp_path
 
 
 @pairs.only_full
-@pytest.mark.parametrize("mode", pairs.few(["hits", "folded"], "hits"))
+@pytest.mark.parametrize("mode", ["hits", "folded"])
 def test_memory_of_node_is_not_what_it_should_be(place_probe, node_app, tmp_path, mode):
     """The same of V8, whose frames are read at each hit."""
     node_app.go()
@@ -360,7 +357,7 @@ def test_memory_of_node_is_not_what_it_should_be(place_probe, node_app, tmp_path
     place_probe.again(calls.before("pread64"))
     trials.run()
     made = calls.result()["calls"]["pread64"]
-    for turn in [f"/{each}" for each in (1, 2, 5, 20)] + [f"{nth}+" for nth in spread_evenly(range(1, made + 1), MOST if pairs.is_full() else 2)]:
+    for turn in [f"/{each}" for each in (1, 2, 5, 20)] + [f"{nth}+" for nth in spread_evenly(range(1, made + 1), MOST)]:
         place_probe.again(calls.before("pread64", "damage", turn))
         trials.attempt_of_damage(f"damage {turn} of {made}")
     trials.end()
