@@ -8,11 +8,31 @@
 
 enum { STARTING_STOPS = 2 /* of a dynamic loader, until the program's own libraries are there */ };
 
+/* Sites of what @event mapped, the first of them @first, have probes. */
+static void note_probed(struct follow *follow, const struct mapped_event *event, size_t attached,
+			uint32_t first, unsigned int trouble)
+{
+	const struct follow_note said = {
+		.type = NOTE_UPROBES,
+		.held = event->head.hold != 0,
+		.site = first,
+		.count = (uint32_t)attached,
+		.timed_out = trouble & TROUBLE_TIMED_OUT,
+		.took_ns = clock_now_ns() - event->head.time_ns,
+	};
+
+	if (!attached)
+		return;
+	loads_add_trouble(follow->loads, trouble);
+	messages_note(&follow->messages, &said);
+}
+
 void answers_mapped(struct follow *follow, const struct mapped_event *event)
 {
-	struct follow_note said = { .type = NOTE_UPROBES, .held = event->head.hold != 0 };
+	bool waits = hold_is_waiting(&follow->messages, event->head.hold);
+	uint32_t first = 0;
 	size_t attached;
-	int result = loads_mapped(follow->loads, event, &attached, &said.site);
+	int result = loads_mapped(follow->loads, event, &attached, &first);
 	unsigned int trouble = hold_release(&follow->messages, &event->head);
 
 	atomic_fetch_add(&follow->mapped, event->executable != 0);
@@ -21,16 +41,25 @@ void answers_mapped(struct follow *follow, const struct mapped_event *event)
 	    !messages_is_late(&follow->messages, &event->head) &&
 	    (result || (trouble && !attached)))
 		follow->messages.losses.others++;
-	/* What it calls from now on is counted. */
-	if (event->executable && result && trouble)
-		loads_missed(follow->loads, &attached, &said.site);
-	if (!attached)
+	if (event->executable && (!waits || trouble)) {
+		follow->missed = *event;
+		follow->missed_trouble |= trouble;
+	}
+	note_probed(follow, event, attached, first, trouble);
+}
+
+void answers_look_again(struct follow *follow)
+{
+	const struct mapped_event missed = follow->missed;
+	uint32_t first = 0;
+	size_t attached;
+
+	if (!missed.executable)
 		return;
-	said.count = (uint32_t)attached;
-	said.timed_out = trouble & TROUBLE_TIMED_OUT;
-	said.took_ns = clock_now_ns() - event->head.time_ns;
-	loads_add_trouble(follow->loads, trouble);
-	messages_note(&follow->messages, &said);
+	loads_missed(follow->loads, &attached, &first);
+	note_probed(follow, &missed, attached, first, follow->missed_trouble);
+	follow->missed.executable = false;
+	follow->missed_trouble = 0;
 }
 
 /*

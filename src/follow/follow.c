@@ -155,6 +155,7 @@ static void *run(void *argument)
 	while (!atomic_load(&follow->messages.ended_ns)) {
 		beat(follow);
 		ring_buffer__poll(follow->ring, tick_ms(follow));
+		answers_look_again(follow);
 		if (clock_now_ns() < next_tick)
 			continue;
 		/* So soon after an event the kernel may not have woken anybody yet. */

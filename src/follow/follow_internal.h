@@ -53,6 +53,8 @@ struct follow {
 		looking; /* the hold of one of them, while the other thread looks; 0: none */
 	_Atomic uint64_t mapped; /* files with code, so far */
 	bool libraries_unseen;	 /* what the dynamic loader maps is not seen */
+	struct mapped_event missed; /* the latest whose thread went on meanwhile; if executable */
+	unsigned int missed_trouble;
 	struct error problem;	 /* why what it compiles cannot be followed, or "" */
 	bool told_stopped;
 	bool told_room;
@@ -69,6 +71,12 @@ struct follow {
 /* What the programs report of files and of the dynamic loader. */
 void answers_mapped(struct follow *follow, const struct mapped_event *event);
 void answers_loaded(struct follow *follow, const struct follow_event_head *event);
+
+/*
+ * Whoever was not held until the answer may have closed its file by then, and its number may be
+ * that of another file: probe what they have mapped. What they call from now on is counted.
+ */
+void answers_look_again(struct follow *follow);
 
 /* The thread has ended, and this was reported all the same. */
 void late_note(struct follow *follow, const struct follow_event_head *head, size_t size);

@@ -176,13 +176,16 @@ def test_durations(place_probe, target, library):
     assert all_timed(histogram) == made, histogram
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
+@pytest.mark.parametrize("late", [None, "closed", "another"], ids=["at once", "late", "another file"])
 def test_without_holding(place_probe, target, library, late):
-    """The calls that it makes as it is loaded may be missed, and that is said; later ones are not."""
+    """The calls that it makes as it is loaded may be missed, and that is said; later ones are not. By then
+    its descriptor may be closed, or be another file's."""
     live = place_probe.count("--no-hold", "--wait", "-i", "0.1", target.pid, COUNTED)
     if late:
         live.suspend()
     load(target, library)
+    if late == "another":
+        assert target.ask("open /usr/bin/env", "opened")[1] == "3"
     live.resume()
 
     def is_probed():

@@ -68,7 +68,7 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *
 		 uint32_t *first);
 
 /*
- * The target was not held and has closed the file by now: take what it has mapped since. As
+ * The target was not held and may have closed the file by now: take what it has mapped since. As
  * loads_mapped(), but what is mapped no more is not found.
  */
 void loads_missed(struct loads *loads, size_t *attached, uint32_t *first);

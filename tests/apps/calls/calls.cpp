@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdexcept>
 #include <thread>
 #include <unistd.h>
@@ -254,6 +255,8 @@ int main()
 			load(path);
 		} else if (strncmp(line, "unload", 6) == 0 && later_calls) {
 			unload();
+		} else if (sscanf(line, "open %511s", path) == 1) {
+			printf("opened %d\n", open(path, O_RDONLY));
 		} else if (sscanf(line, "%31s %d %d", kind, &number, &threads) == 3) {
 			call_all(kind, number, threads);
 			printf("done %s %ju %ju %ju %ju\n", kind, static_cast<uintmax_t>(calls.load()),
