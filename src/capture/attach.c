@@ -71,9 +71,10 @@ static int attach_uprobes(struct capture *capture, const int *file_fds, int priv
 	}
 	result = check_cost(capture, count, err);
 	if (result == 0)
-		result = uprobes_create(&capture->uprobes, capture->means,
-					bpf_program__fd(capture_uprobe_program(capture)),
-					capture->process, err);
+		result = uprobes_create(
+			&capture->uprobes, capture->means,
+			programs_fd(capture->loaded, capture_uprobe_program(capture)),
+			capture->process, err);
 	if (result == 0)
 		result = uprobes_attach(capture->uprobes, sites, count, err);
 	for (size_t i = 0; i < count; i++) {
@@ -147,17 +148,11 @@ static int attach_breakpoints(struct capture *capture)
 	return first_error;
 }
 
-/* -1: it is not loaded. */
-static int program_fd(const struct bpf_program *program)
-{
-	return program && bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
-}
-
 static int create_breakpoints(struct capture *capture, struct error *err)
 {
-	struct bpf_program *spurious = capture->bpf->progs.note_spurious_trap;
+	int spurious_fd = programs_fd(capture->loaded, capture->bpf->progs.note_spurious_trap);
 	const struct breakpoints_config config = {
-		.program_fd = program_fd(capture_breakpoint_program(capture)),
+		.program_fd = programs_fd(capture->loaded, capture_breakpoint_program(capture)),
 		.sites_fd = bpf_map__fd(capture->bpf->maps.breakpoint_sites),
 		.process = capture->process,
 		.tid = capture->options->tid,
@@ -165,8 +160,8 @@ static int create_breakpoints(struct capture *capture, struct error *err)
 	};
 
 	/* Where this is refused nothing is lost but the reason why a target has died. */
-	if (bpf_program__autoload(spurious))
-		capture->spurious_traps = bpf_program__attach(spurious);
+	if (spurious_fd >= 0)
+		capture->spurious_traps_fd = programs_attach_raw(spurious_fd, "signal_generate");
 	return breakpoints_create(&capture->breakpoints, &config, err);
 }
 
@@ -196,10 +191,11 @@ static int attach_sites(struct capture *capture, const int *file_fds, int privat
 
 static int watch_thread_exits(struct capture *capture, struct error *err)
 {
-	capture->thread_exits = bpf_program__attach(capture->bpf->progs.forget_thread);
-	return capture->thread_exits ?
-		       0 :
-		       error_set(err, -errno, "cannot see threads exit: %s", strerror(errno));
+	int program_fd = programs_fd(capture->loaded, capture->bpf->progs.forget_thread);
+	int fd = programs_attach_raw(program_fd, "sched_process_exit");
+
+	capture->thread_exits_fd = fd < 0 ? -1 : fd;
+	return fd >= 0 ? 0 : error_set(err, fd, "cannot see threads exit: %s", strerror(-fd));
 }
 
 int capture_attach(struct capture *capture, const int *file_fds, int private_fd, struct error *err)
@@ -261,13 +257,15 @@ int capture_follow(struct capture *capture, struct follow_config *config, struct
 		.watched_fd = bpf_map__fd(bpf->maps.watched),
 		.modules_fd = bpf_map__fd(bpf->maps.modules),
 		.stub_sites_fd = bpf_map__fd(bpf->maps.stub_sites),
-		.begin_fd = program_fd(bpf->progs.compile_begin),
-		.end_fd = program_fd(capture->can_hold ? bpf->progs.compile_end_held :
-							 bpf->progs.compile_end),
-		.map_fd = program_fd(capture->can_hold ? bpf->progs.map_begin_held :
-							 bpf->progs.map_begin),
-		.loader_fd = program_fd(bpf->progs.loader_held),
-		.hit_fd = program_fd(capture_uprobe_program(capture)),
+		.begin_fd = programs_fd(capture->loaded, bpf->progs.compile_begin),
+		.end_fd = programs_fd(capture->loaded, capture->can_hold ?
+							       bpf->progs.compile_end_held :
+							       bpf->progs.compile_end),
+		.map_fd =
+			programs_fd(capture->loaded, capture->can_hold ? bpf->progs.map_begin_held :
+									 bpf->progs.map_begin),
+		.loader_fd = programs_fd(capture->loaded, bpf->progs.loader_held),
+		.hit_fd = programs_fd(capture->loaded, capture_uprobe_program(capture)),
 		.can_hold = capture->can_hold,
 		.means = capture->means,
 	};

@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "bpf/event.h"
@@ -36,6 +37,7 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->plan = plan;
 	capture->signal_fd = -1;
 	capture->wakes_fd = -1;
+	capture->spurious_traps_fd = capture->thread_exits_fd = -1;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
@@ -60,8 +62,8 @@ void capture_destroy(struct capture *capture)
 	capture_await_load(capture);
 	follow_destroy(capture->follow);
 	breakpoints_destroy(capture->breakpoints);
-	bpf_link__destroy(capture->spurious_traps);
-	bpf_link__destroy(capture->thread_exits);
+	cleanup_close(&capture->spurious_traps_fd);
+	cleanup_close(&capture->thread_exits_fd);
 	uprobes_destroy(capture->uprobes);
 	uprobes_destroy(capture->moves);
 	uprobes_destroy(capture->thrown);
@@ -73,7 +75,7 @@ void capture_destroy(struct capture *capture)
 	capture_unmap_async(capture);
 	capture_unmap_rates(capture);
 	capture_unmap_merged(capture);
-	place_probe_bpf__destroy(capture->bpf);
+	capture_unload(capture);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);
 	free(capture->per_cpu);

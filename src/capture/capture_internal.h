@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-struct bpf_link;
 struct bpf_program;
 struct place_probe_bpf;
 
@@ -36,6 +35,7 @@ struct capture {
 	struct process *process;
 	struct plan *plan; /* attaching marks its sites */
 	struct place_probe_bpf *bpf;
+	struct programs *loaded;     /* NULL: they are not */
 	struct uprobes *uprobes;     /* NULL: no site has one */
 	struct uprobes *moves;	     /* NULL: nobody counts how often objects move */
 	struct uprobes *thrown;	     /* NULL: exceptions are not seen */
@@ -44,12 +44,12 @@ struct capture {
 	struct async_totals *async_totals;
 	uint32_t async_swept; /* the epoch then */
 	struct breakpoints *breakpoints;
-	int slots[BREAKPOINTS_MAX];	 /* the site of each, or -1 */
-	struct follow *follow;		 /* NULL: methods are not followed */
-	bool natives_only;		 /* no site has or gets a breakpoint */
-	bool can_hold;			 /* the kernel has what holding a thread needs */
-	struct bpf_link *spurious_traps; /* NULL: they are not looked for */
-	struct bpf_link *thread_exits;	 /* NULL: calls are not timed */
+	int slots[BREAKPOINTS_MAX]; /* the site of each, or -1 */
+	struct follow *follow;	    /* NULL: methods are not followed */
+	bool natives_only;	    /* no site has or gets a breakpoint */
+	bool can_hold;		    /* the kernel has what holding a thread needs */
+	int spurious_traps_fd;	    /* -1: they are not looked for */
+	int thread_exits_fd;	    /* -1: calls are not timed */
 	struct capture_ring ring;
 	int wakes_fd;
 	struct shed_site *rates; /* the programs', by site; NULL: any number is reported */
@@ -103,6 +103,9 @@ static inline void capture_no_preempt(const struct capture *capture, struct no_p
 		no_preempt_pause(before, number);
 }
 
+/* The programs go, as far as they are there. */
+void capture_unload(struct capture *capture);
+
 /* Nobody loads programs any more. */
 void capture_await_load(struct capture *capture);
 
@@ -148,9 +151,6 @@ size_t capture_merge_slots(const struct capture *capture);
 int capture_set_merging(const struct capture *capture);
 int capture_map_merged(struct capture *capture);
 void capture_unmap_merged(struct capture *capture);
-
-/* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
-uint32_t capture_thread_pointer_at(void);
 
 /* At all of @sites, or nowhere: then NULL. */
 struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,

@@ -48,11 +48,6 @@ size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
 	return count;
 }
 
-static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
-}
-
 static int choose_means(struct capture *capture, struct error *err)
 {
 	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
@@ -85,7 +80,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->walk_only = options->walk_only;
 	bpf->rodata->max_hits = options->max_hits;
 	if (capture->needs_isolates)
-		bpf->rodata->thread_pointer_at = capture_thread_pointer_at();
+		bpf->rodata->thread_pointer_at = programs_thread_pointer_at();
 	bpf->rodata->wakeup_bytes = options->buffer_bytes / WAKEUP_PART;
 	bpf->rodata->sample_hits = options->sample_hits;
 	bpf->rodata->max_rate = options->max_rate;
@@ -211,8 +206,21 @@ static int size_maps(const struct capture *capture)
 	return result;
 }
 
-static int open_and_load(struct capture *capture)
+void capture_unload(struct capture *capture)
 {
+	programs_destroy(capture->loaded);
+	place_probe_bpf__destroy(capture->bpf);
+	capture->loaded = NULL;
+	capture->bpf = NULL;
+}
+
+static int open_and_load(struct capture *capture, bool quiet)
+{
+	const struct programs_how how = {
+		.object = PROGRAMS_PLACE_PROBE,
+		.quiet = quiet,
+		.verbose = capture->options->verbose,
+	};
 	int result;
 
 	capture->bpf = place_probe_bpf__open();
@@ -224,11 +232,9 @@ static int open_and_load(struct capture *capture)
 	if (result == 0)
 		result = size_maps(capture);
 	if (result == 0)
-		result = place_probe_bpf__load(capture->bpf);
-	if (result) {
-		place_probe_bpf__destroy(capture->bpf);
-		capture->bpf = NULL;
-	}
+		result = programs_load(&capture->loaded, capture->bpf->skeleton, &how);
+	if (result)
+		capture_unload(capture);
 	return result;
 }
 
@@ -239,15 +245,12 @@ static int load_programs(struct capture *capture, struct error *err)
 	if (result)
 		return result;
 	/* Where the first try fails, what it complains of is not what is wrong. */
-	libbpf_set_print(NULL);
 	capture->can_hold = true;
-	result = open_and_load(capture);
+	result = open_and_load(capture, true);
 	if (result && result != -EPERM) {
-		libbpf_set_print(capture->options->verbose ? tell_warnings : NULL);
 		capture->can_hold = false;
-		result = open_and_load(capture);
+		result = open_and_load(capture, false);
 	}
-	libbpf_set_print(capture->options->verbose ? tell_warnings : NULL);
 	if (result == -EPERM)
 		return error_set(err, result, "the kernel refuses BPF programs (%s): %s",
 				 strerror(-result), refusal_remedy());
@@ -343,8 +346,7 @@ static int load_or_await(struct capture *capture, const struct unwind_tables *un
 	}
 	if (began && has_room(capture, unwind, rows))
 		return 0;
-	place_probe_bpf__destroy(capture->bpf);
-	capture->bpf = NULL;
+	capture_unload(capture);
 	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : NULL);
 	return load_programs(capture, err);
 }

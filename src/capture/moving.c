@@ -44,11 +44,11 @@ static void drop_marks(const struct capture *capture)
 static int attach(struct capture *capture, struct uprobe_site *sites, size_t count,
 		  struct error *err)
 {
-	int result = capture->uprobes ?
-			     0 :
-			     uprobes_create(&capture->uprobes, capture->means,
-					    bpf_program__fd(capture_uprobe_program(capture)),
-					    capture->process, err);
+	int result = capture->uprobes ? 0 :
+					uprobes_create(&capture->uprobes, capture->means,
+						       programs_fd(capture->loaded,
+								   capture_uprobe_program(capture)),
+						       capture->process, err);
 
 	if (result == 0)
 		result = uprobes_attach(capture->uprobes, sites, count, err);

@@ -77,6 +77,8 @@ const struct entry entries[] = {
 	{ OPT_STRICT, "strict", NULL, "exit 5 if anything was lost or a count is a lower bound" },
 	{ OPT_UPROBE_BY, "uprobe-by", "MEANS",
 	  "attach by multi or perf, not the better one there is" },
+	{ OPT_NO_SANDBOX, "no-sandbox", NULL,
+	  "keep root's privileges while the target is read; for debugging" },
 	{ 0, NULL, NULL, "Other" },
 	{ OPT_COMPLETE, "complete", NULL, "for shells: processes, or of [PID [WORD]] the names" },
 	{ OPT_SELF_TEST, "self-test", NULL, "say what this kernel offers, and load every program" },

@@ -237,6 +237,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_NO_LINES:
 		options->no_lines = true;
 		return 0;
+	case OPT_NO_SANDBOX:
+		options->no_sandbox = true;
+		return 0;
 	case OPT_DEBUGINFOD:
 		options->debuginfod = true;
 		return 0;

@@ -82,6 +82,7 @@ struct options {
 	bool timed; /* calls are followed to their end: --hist, or a --list of how they would be */
 	bool source_maps;  /* lines are those of what scripts were made of, as their maps say */
 	bool no_lines;	   /* no source lines, and nothing is read for them */
+	bool no_sandbox;   /* privileges are kept while the target is read */
 	bool remap;	   /* code compiled at run time may be mapped anew, for uprobes */
 	bool debuginfod;   /* debug files that are not here come from servers */
 	bool wait;	   /* for methods that do not exist yet; always with a command */

@@ -134,6 +134,11 @@ int debuginfod_start(struct debuginfod **out, struct error *err)
 	return 0;
 }
 
+pid_t debuginfod_pid(const struct debuginfod *debuginfod)
+{
+	return debuginfod->pid;
+}
+
 /* Whatever it is doing. */
 static void end_process(struct debuginfod *debuginfod)
 {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct debuginfod;
 struct error;
@@ -22,6 +23,9 @@ struct text;
  */
 int debuginfod_start(struct debuginfod **debuginfod, struct error *err);
 void debuginfod_stop(struct debuginfod *debuginfod);
+
+/* That process. */
+pid_t debuginfod_pid(const struct debuginfod *debuginfod);
 
 /*
  * May debuginfod_get() wait? At first it may. If so what is under way is waited for now. All that

@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/request.h"
 #include "inject/start.h"
 #include "target/process.h"
 
@@ -231,6 +233,24 @@ static int ask_for_rows(struct injector *injector, enum inject_kind kind,
 	return result;
 }
 
+/* By the broker, if there is one: it may trace the target. */
+static pid_t start(struct injector *injector, struct error *err)
+{
+	struct request_injector request = { .channel_fd = -1 };
+	_cleanup_close_ int own_fd = -1;
+
+	if (request_make(REQUEST_INJECTOR, &request.answer)) {
+		injector->channel_fd = request.channel_fd;
+		if (request.answer.result > 0 && request.channel_fd >= 0)
+			return request.answer.result;
+		return error_set(err, request.answer.result, "%s",
+				 request.why.text[0] ? request.why.text :
+						       "cannot start the injector: run again");
+	}
+	own_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	return injector_start(injector->process->proc_fd, own_fd, &injector->channel_fd, err);
+}
+
 int injector_create(struct injector **out, const struct process *process, struct error *err)
 {
 	struct injector *injector = calloc(1, sizeof(*injector));
@@ -239,7 +259,7 @@ int injector_create(struct injector **out, const struct process *process, struct
 	if (!injector)
 		return error_set(err, -ENOMEM, "no memory to start the injector");
 	injector->process = process;
-	injector->pid = injector_start(process->proc_fd, &injector->channel_fd, err);
+	injector->pid = start(injector, err);
 	if (injector->pid < 0) {
 		result = injector->pid;
 		free(injector);

@@ -89,10 +89,9 @@ static void __attribute__((noreturn)) run_child(int program_fd, const int fds[3]
 	_exit(NOT_EXECUTED);
 }
 
-pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
+pid_t injector_start(int process_fd, int parent_fd, int *channel_fd, struct error *err)
 {
 	_cleanup_close_ int program_fd = open_program();
-	_cleanup_close_ int self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	_cleanup_close_ int theirs = -1;
 	int ends[2], fds[3];
 	pid_t pid;
@@ -105,14 +104,14 @@ pid_t injector_start(int process_fd, int *channel_fd, struct error *err)
 		return error_set(err, program_fd,
 				 "cannot start the injector: %s (leave --remap out to do without)",
 				 strerror(-program_fd));
-	if (self_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return error_set(err, -errno,
 				 "cannot start the injector: %s (leave --remap out to do without)",
 				 strerror(errno));
 	theirs = ends[1];
 	fds[0] = theirs;
 	fds[INJECT_PROCESS_FD - INJECT_CHANNEL_FD] = process_fd;
-	fds[INJECT_PARENT_FD - INJECT_CHANNEL_FD] = self_fd;
+	fds[INJECT_PARENT_FD - INJECT_CHANNEL_FD] = parent_fd;
 	pid = fork();
 	if (pid == 0)
 		run_child(program_fd, fds);

@@ -8,9 +8,9 @@
 struct error;
 
 /*
- * Start it with a channel, of which @channel_fd is our end, and with @process_fd, a /proc/PID. The
- * id of its process, or -errno with @err set.
+ * Start it with a channel, of which @channel_fd is our end, and with @process_fd, a /proc/PID. It
+ * ends with the process of @parent_fd, a pidfd. The id of its process, or -errno with @err set.
  */
-pid_t injector_start(int process_fd, int *channel_fd, struct error *err);
+pid_t injector_start(int process_fd, int parent_fd, int *channel_fd, struct error *err);
 
 #endif

@@ -73,6 +73,7 @@ struct bench {
 	const struct calibration *calibration;
 	struct process process; /* we */
 	struct place_probe_bpf *bpf;
+	struct programs *loaded;
 	struct uprobes *uprobes;
 	struct breakpoints *breakpoints;
 	struct latency_totals *totals; /* by CPU */
@@ -146,6 +147,7 @@ static int size_maps(const struct place_probe_bpf *bpf)
 
 static int load(struct bench *bench, struct error *err)
 {
+	const struct programs_how how = { .object = PROGRAMS_PLACE_PROBE, .ourselves = true };
 	struct programs_latency latency = bench->calibration->latency;
 	int result;
 
@@ -159,7 +161,7 @@ static int load(struct bench *bench, struct error *err)
 	choose_programs(bench);
 	result = size_maps(bench->bpf);
 	if (result == 0)
-		result = place_probe_bpf__load(bench->bpf);
+		result = programs_load(&bench->loaded, bench->bpf->skeleton, &how);
 	if (result)
 		return error_set(err, result,
 				 "the kernel does not load the BPF programs: %s (-v shows why)",
@@ -235,7 +237,7 @@ static int attach_uprobes(struct bench *bench, struct error *err)
 		count = choose_sites(bench, &maps, fd, sites);
 		maps_deinit(&maps);
 		result = uprobes_create(&bench->uprobes, bench->calibration->means,
-					bpf_program__fd(bench->bpf->progs.time_hit),
+					programs_fd(bench->loaded, bench->bpf->progs.time_hit),
 					&bench->process, err);
 	}
 	if (result == 0)
@@ -254,7 +256,7 @@ static int attach_uprobes(struct bench *bench, struct error *err)
 static int arm_breakpoints(struct bench *bench, struct error *err)
 {
 	const struct breakpoints_config config = {
-		.program_fd = bpf_program__fd(bench->bpf->progs.time_break),
+		.program_fd = programs_fd(bench->loaded, bench->bpf->progs.time_break),
 		.sites_fd = bpf_map__fd(bench->bpf->maps.breakpoint_sites),
 		.process = &bench->process,
 		.tid = gettid(),
@@ -460,6 +462,7 @@ int calibrate(const struct calibration *calibration, struct probe_cost costs[PRO
 		return result;
 	result = run(&bench, costs, err);
 	uprobes_destroy(bench.uprobes);
+	programs_destroy(bench.loaded);
 	place_probe_bpf__destroy(bench.bpf);
 	process_deinit(&bench.process);
 	free(bench.totals);

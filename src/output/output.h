@@ -335,4 +335,7 @@ size_t output_inliners(const struct output *output);
 /* Append "A::x(), B::y(), ...": the methods in @names, which are the first of @count. */
 void output_add_inliners(const char *const *names, size_t count, struct text *out);
 
+/* Put @bytes into the place of the file at @path, as a whole. -errno. */
+int output_replace(const char *path, const char *bytes, size_t length);
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/request.h"
 #include "base/text.h"
 #include "output/ops.h"
 
@@ -110,12 +111,32 @@ static int put(const char *path, const struct text *all)
 	return result ? result : replace(file, is_there ? &st : NULL, all);
 }
 
+int output_replace(const char *path, const char *bytes, size_t length)
+{
+	_cleanup_(text_deinit) struct text all = { 0 };
+
+	text_add_bytes(&all, bytes, length);
+	return text_ok(&all) ? put(path, &all) : -ENOMEM;
+}
+
+/* By the broker, if there is one: it may write there. */
+static int publish(const char *path, const struct text *all)
+{
+	struct request_publish request = {
+		.bytes = (uint64_t)(uintptr_t)text_chars(all),
+		.length = all->length,
+	};
+
+	return request_make(REQUEST_PUBLISH, &request.answer) ? request.answer.result :
+								put(path, all);
+}
+
 void output_whole(struct output *output, const struct text *all)
 {
 	int result = text_ok(all) ? 0 : -ENOMEM;
 
 	if (result == 0 && output->whole_path)
-		result = put(output->whole_path, all);
+		result = publish(output->whole_path, all);
 	else if (result == 0)
 		fwrite(text_chars(all), 1, all->length, output->to);
 	if (result && !output->problem)

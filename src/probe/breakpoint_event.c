@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/request.h"
 #include "probe/perf_holders.h"
 #include "target/proc.h"
 
@@ -195,7 +196,7 @@ bool breakpoint_events_fire(void)
 
 /* Who has them ----------------------------------------------------------------------------- */
 
-void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
+static void tell_users(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
 {
 	/* No thread of ours has breakpoints or a tracer, so it lacks what every CPU lacks. */
 	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
@@ -230,4 +231,18 @@ void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTE
 	snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
 		 ", another place-probe, perf or a debugger that is gone %d%s%s%s", others,
 		 holders[0] ? " (perf events are held by " : "", holders, holders[0] ? ")" : "");
+}
+
+_Static_assert((int)REQUEST_WORDS >= (int)BREAKPOINT_USERS_BYTES, "room for what is told");
+
+void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
+{
+	struct request_users request = { .ours = ours, .tid = tid };
+
+	if (!request_make(REQUEST_USERS, &request.answer)) {
+		tell_users(ours, tid, words);
+		return;
+	}
+	request.words[BREAKPOINT_USERS_BYTES - 1] = '\0';
+	memcpy(words, request.words, BREAKPOINT_USERS_BYTES);
 }

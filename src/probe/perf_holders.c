@@ -90,7 +90,8 @@ void perf_holders_tell(char words[PERF_HOLDERS_BYTES])
 
 	words[0] = '\0';
 	for (pid_t pid; proc && (pid = proc_next(proc));) {
-		if (pid != getpid())
+		/* The broker's parent is the one that it opens them for. */
+		if (pid != getpid() && pid != getppid())
 			look_at_process(&search, pid);
 	}
 	if (proc)

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the BPF programs are told before they are loaded, for a run and for calibration alike: which
- * process they look at, how durations are kept, and how large their maps are.
+ * process they look at, how durations are kept, and how large their maps are. And loading them,
+ * which the broker does for a process without privileges.
  */
 #ifndef PROBE_PROGRAMS_H
 #define PROBE_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/latency.h"
 
 struct bpf_map;
+struct bpf_object_skeleton;
+struct bpf_program;
 struct place_probe_bpf;
 struct process;
+struct programs;
+struct request_load;
+
+/* Those that there are. */
+enum programs_object {
+	PROGRAMS_PLACE_PROBE,
+	PROGRAMS_IN_FLIGHT,
+};
 
 struct programs_latency {
 	enum latency_by by;
@@ -34,5 +46,41 @@ void programs_set_latency(struct place_probe_bpf *bpf, const struct programs_lat
 
 /* -errno. */
 int programs_size_maps(const struct programs_map *maps, size_t count);
+
+/* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
+uint32_t programs_thread_pointer_at(void);
+
+/* How they are loaded. */
+struct programs_how {
+	enum programs_object object;
+	bool ourselves; /* they look at us, and not at the target */
+	bool quiet;	/* nobody is told what libbpf says */
+	bool verbose;
+};
+
+/*
+ * Load an object that was opened. Its maps have descriptors and its variables are shared with the
+ * programs then, as libbpf does it; for descriptors of programs ask @out. -errno.
+ */
+int programs_load(struct programs **out, struct bpf_object_skeleton *skeleton,
+		  const struct programs_how *how);
+void programs_destroy(struct programs *programs);
+
+/* -1: it is not loaded. */
+int programs_fd(const struct programs *programs, const struct bpf_program *program);
+
+/* Have a program run at a raw tracepoint, until the descriptor is closed. -errno. */
+int programs_attach_raw(int program_fd, const char *tracepoint);
+
+/* The broker's part: load one of our own objects as @request says, for @process. */
+struct programs_loaded {
+	struct bpf_object_skeleton *skeleton;
+	void *opened; /* place_probe_bpf or in_flight_bpf */
+	enum programs_object object;
+};
+
+int programs_load_for(struct programs_loaded *loaded, const struct request_load *request,
+		      const void *constants, const struct process *process);
+void programs_unload(struct programs_loaded *loaded);
 
 #endif

@@ -25,6 +25,7 @@
 
 #include "arch/arch.h"
 #include "base/error.h"
+#include "base/request.h"
 #include "base/vector.h"
 #include "target/process.h"
 #include "target/refusal.h"
@@ -34,22 +35,6 @@ enum {
 	SPLIT_BUDGET = 512,    /* links tried while looking for refused sites */
 	CLOSERS = 16,
 	PATH_BYTES = 32,
-};
-
-/* uprobe_multi's part of union bpf_attr, which the libbpf of Debian 12 does not have yet. */
-struct link_create_uprobe_multi {
-	uint32_t program_fd;
-	uint32_t target_fd;
-	uint32_t attach_type;
-	uint32_t flags;
-	uint64_t path;
-	uint64_t offsets;
-	uint64_t ref_ctr_offsets;
-	uint64_t cookies;
-	uint32_t count;
-	uint32_t multi_flags;
-	uint32_t pid;
-	uint32_t unused;
 };
 
 struct perf_probe {
@@ -90,7 +75,8 @@ static int multi_link(const struct link_create_uprobe_multi *attr)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-bool uprobe_multi_works(void)
+/* Tried out by whoever may load a program. */
+static bool try_multi(void)
 {
 	const struct bpf_insn return_0[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
@@ -119,6 +105,15 @@ bool uprobe_multi_works(void)
 	works = works && multi_link(&attr) == -EINVAL;
 	close(fd);
 	return works;
+}
+
+bool uprobe_multi_works(void)
+{
+	struct request_answer request = { 0 };
+
+	if (request_make(REQUEST_TRY_MULTI, &request))
+		return request.result == 1;
+	return try_multi();
 }
 
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)

@@ -39,6 +39,22 @@ struct uprobe_site {
 	uint64_t cookie; /* bpf_get_attach_cookie() in the program */
 };
 
+/* uprobe_multi's part of union bpf_attr, which the libbpf of Debian 12 does not have yet. */
+struct link_create_uprobe_multi {
+	uint32_t program_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t ref_ctr_offsets;
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t unused;
+};
+
 /* The value that a program for UPROBE_MULTI must be loaded with, BPF_TRACE_UPROBE_MULTI. */
 enum { UPROBE_MULTI_ATTACH_TYPE = 48 };
 

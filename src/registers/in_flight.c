@@ -28,6 +28,7 @@
 #include "bpf/in_flight.skel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "probe/programs.h"
 #include "target/process.h"
 
 enum {
@@ -52,7 +53,8 @@ struct looked_for {
 struct in_flight {
 	struct process *process;
 	struct in_flight_bpf *bpf;
-	struct bpf_link *link; /* by it a look can begin */
+	struct programs *loaded;
+	int link_fd; /* by it a look can begin */
 	struct looked_for looked_for[ENTRIES_MAX];
 	size_t next;
 };
@@ -62,23 +64,30 @@ static int attach(struct in_flight *in_flight)
 	union bpf_iter_link_info target = {
 		.task.pid_fd = (uint32_t)in_flight->process->pidfd,
 	};
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &target,
-		    .link_info_len = sizeof(target));
+	LIBBPF_OPTS(bpf_link_create_opts, options, .iter_info = &target,
+		    .iter_info_len = sizeof(target));
+	int program_fd = programs_fd(in_flight->loaded, in_flight->bpf->progs.find_in_flight);
 
-	in_flight->link = bpf_program__attach_iter(in_flight->bpf->progs.find_in_flight, &options);
-	return in_flight->link ? 0 : -errno;
+	in_flight->link_fd = bpf_link_create(program_fd, 0, BPF_TRACE_ITER, &options);
+	return in_flight->link_fd < 0 ? in_flight->link_fd : 0;
 }
 
 int in_flight_create(struct in_flight **out, struct process *process, struct error *err)
 {
+	const struct programs_how how = { .object = PROGRAMS_IN_FLIGHT };
 	struct in_flight *in_flight = calloc(1, sizeof(*in_flight));
 	int result;
 
 	if (!in_flight)
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	in_flight->process = process;
-	in_flight->bpf = in_flight_bpf__open_and_load();
-	result = in_flight->bpf ? attach(in_flight) : -errno;
+	in_flight->link_fd = -1;
+	in_flight->bpf = in_flight_bpf__open();
+	result = in_flight->bpf ?
+			 programs_load(&in_flight->loaded, in_flight->bpf->skeleton, &how) :
+			 -errno;
+	if (result == 0)
+		result = attach(in_flight);
 	if (result) {
 		in_flight_destroy(in_flight);
 		return error_set(
@@ -93,7 +102,7 @@ int in_flight_create(struct in_flight **out, struct process *process, struct err
 /* Every read runs the program for some of the threads. */
 static int run(struct in_flight *in_flight)
 {
-	int fd = bpf_iter_create(bpf_link__fd(in_flight->link));
+	int fd = bpf_iter_create(in_flight->link_fd);
 	char nothing;
 	ssize_t got;
 
@@ -209,7 +218,9 @@ void in_flight_destroy(struct in_flight *in_flight)
 {
 	if (!in_flight)
 		return;
-	bpf_link__destroy(in_flight->link);
+	if (in_flight->link_fd >= 0)
+		close(in_flight->link_fd);
+	programs_destroy(in_flight->loaded);
 	in_flight_bpf__destroy(in_flight->bpf);
 	free(in_flight);
 }

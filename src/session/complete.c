@@ -5,15 +5,18 @@
  */
 #include "session/complete.h"
 
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "broker/broker.h"
 #include "cli/options.h"
 #include "session/resolve.h"
 #include "target/candidates.h"
+#include "target/privileges.h"
 #include "target/target.h"
 
 struct names {
@@ -71,8 +74,13 @@ static int complete_method(const struct options *options, FILE *to, struct error
 	struct names names = { 0 };
 	int result;
 
-	target_prepare(0);
+	struct broker_config config = { .process = &target.process };
+	struct broker_hold *broker = NULL;
+
+	target_prepare(options->no_sandbox ? 0 : PRIVILEGES_SPLIT);
 	result = target_init(&target, options->pid, err);
+	if (result == 0 && !options->no_sandbox && privileges_have(CAP_DAC_READ_SEARCH))
+		result = broker_start(&broker, &config, err);
 	if (result == 0)
 		result = resolution_init(&resolution, &target, err);
 	if (result == 0)
@@ -82,6 +90,7 @@ static int complete_method(const struct options *options, FILE *to, struct error
 	write_names(&names, to);
 	resolution_deinit(&resolution);
 	target_deinit(&target);
+	broker_end(broker);
 	return result;
 }
 

@@ -29,7 +29,7 @@ int session_hold_target(struct session *session, struct error *err)
 	int result = target_init(&session->target, session->pid, err);
 
 	session->target.debuginfod = session->fetching.debuginfod;
-	return result;
+	return result ? result : session_enter_sandbox(session, err);
 }
 
 bool session_waits_for_files(struct session *session)

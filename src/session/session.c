@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "broker/broker.h"
 #include "capture/capture.h"
 #include "base/error.h"
 #include "stack/symbols.h"
@@ -172,7 +173,8 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		return EXIT_STATUS_ERROR;
 	}
 	target_prepare((session.output.whole_path ? PRIVILEGES_WRITE : 0) |
-		       (options->command ? PRIVILEGES_SIGNAL : 0));
+		       (options->command ? PRIVILEGES_SIGNAL : 0) |
+		       (options->no_sandbox ? 0 : PRIVILEGES_SPLIT));
 	status = run(&session, err);
 	expire_end(&session.guard);
 	session_log_ending(&session);
@@ -181,5 +183,6 @@ enum exit_status session_run(const struct options *options, struct error *err)
 		status = EXIT_STATUS_ERROR;
 	}
 	session_deinit(&session);
+	broker_end(session.broker);
 	return status;
 }

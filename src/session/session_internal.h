@@ -154,6 +154,7 @@ struct session {
 	struct session_async *async;   /* see async.h; NULL: calls are shown one by one */
 	struct session_traces *traces; /* see tracing.h; NULL: nothing is traced */
 	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
+	struct broker_hold *broker;    /* NULL: there is none */
 	int guard;		       /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -271,6 +272,12 @@ int session_listen(struct session *session, struct error *err);
 void session_log_serving(const struct session *session);
 int session_serve(struct session *session);
 void session_stop_serving(struct session *session);
+
+/*
+ * All that was root's is the broker's from here on (sandbox.c), unless --no-sandbox is given. Once
+ * the target is held; -errno with @err set.
+ */
+int session_enter_sandbox(struct session *session, struct error *err);
 
 /*
  * --debuginfod (fetching.c). Once it is started the target is held together with where its debug

@@ -2,8 +2,13 @@
 #include "target/privileges.h"
 
 #include <cap-ng.h>
+#include <errno.h>
+#include <linux/capability.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -19,7 +24,8 @@ static const struct {
 	{ CAP_PERFMON, "CAP_PERFMON", NULL },
 	/* Memory and files of other processes: the one to look at all, the other as their owner. */
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", NULL },
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", NULL },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+	  "the target is read with all privileges that there are" },
 	/* /proc/PID/map_files */
 	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
 	  "files that were deleted or replaced since they were loaded are not found" },
@@ -36,6 +42,14 @@ static const unsigned int for_writing[] = { CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOW
 
 enum { WRITE_COUNT = sizeof(for_writing) / sizeof(for_writing[0]) };
 
+/* To become another user, and to open files as one. */
+static const unsigned int for_splitting[] = { CAP_SETUID, CAP_SETGID };
+
+enum {
+	SPLIT_COUNT = sizeof(for_splitting) / sizeof(for_splitting[0]),
+	PRIORITY_MOST = 50, /* of the follower */
+};
+
 bool privileges_have(unsigned int capability)
 {
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
@@ -47,17 +61,32 @@ static void keep(unsigned int capability, bool wanted, capng_type_t types)
 		capng_update(CAPNG_ADD, types, capability);
 }
 
+/* What else takes a capability, which will be given up. */
+static void raise_limits(void)
+{
+	const struct rlimit priority = { PRIORITY_MOST, PRIORITY_MOST };
+	const struct rlimit memory = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_RTPRIO, &priority);
+	setrlimit(RLIMIT_MEMLOCK, &memory);
+}
+
 void privileges_reduce(unsigned int wanted)
 {
 	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
-	bool had[NEEDED_COUNT], writes[WRITE_COUNT], signals;
+	bool had[NEEDED_COUNT], writes[WRITE_COUNT], splits[SPLIT_COUNT], signals;
 
 	if (capng_get_caps_process() != 0)
 		return;
+	if (wanted & PRIVILEGES_SPLIT)
+		raise_limits();
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
 		had[i] = privileges_have(needed[i].capability);
 	for (size_t i = 0; i < WRITE_COUNT; i++)
 		writes[i] = privileges_have(for_writing[i]) && (wanted & PRIVILEGES_WRITE);
+	for (size_t i = 0; i < SPLIT_COUNT; i++)
+		splits[i] = privileges_have(for_splitting[i]) && geteuid() == 0 &&
+			    (wanted & PRIVILEGES_SPLIT);
 	signals = privileges_have(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
 	/* A program that root executes has them by itself. */
 	if (geteuid())
@@ -67,6 +96,8 @@ void privileges_reduce(unsigned int wanted)
 		keep(needed[i].capability, had[i], types);
 	for (size_t i = 0; i < WRITE_COUNT; i++)
 		keep(for_writing[i], writes[i], types);
+	for (size_t i = 0; i < SPLIT_COUNT; i++)
+		keep(for_splitting[i], splits[i], types);
 	keep(CAP_KILL, signals, types);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* The bounding set first, which takes CAP_SETPCAP. */
@@ -74,6 +105,35 @@ void privileges_reduce(unsigned int wanted)
 	(void)capng_apply(CAPNG_SELECT_CAPS);
 	if (geteuid())
 		(void)capng_apply(CAPNG_SELECT_AMBIENT);
+}
+
+/* Whoever may not raise limits has them by capability. */
+static uint32_t still_needed(void)
+{
+	struct rlimit priority, memory;
+	uint32_t kept = 0;
+
+	if (getrlimit(RLIMIT_RTPRIO, &priority) != 0 || priority.rlim_cur < PRIORITY_MOST)
+		kept |= 1U << CAP_SYS_NICE;
+	if (getrlimit(RLIMIT_MEMLOCK, &memory) != 0 || memory.rlim_cur != RLIM_INFINITY)
+		kept |= 1U << CAP_IPC_LOCK;
+	return kept;
+}
+
+int privileges_drop(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	uint32_t kept = still_needed();
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	/* What we remember of them is what the broker has. */
+	data[0] = (struct __user_cap_data_struct){ .effective = data[0].permitted & kept,
+						   .permitted = data[0].permitted & kept };
+	data[1] = (struct __user_cap_data_struct){ 0 };
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
 bool privileges_lacking(struct text *words)

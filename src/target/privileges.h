@@ -15,6 +15,7 @@ struct text;
 enum {
 	PRIVILEGES_WRITE = 1 << 0,  /* in the place of other users' files, as it goes on */
 	PRIVILEGES_SIGNAL = 1 << 1, /* its command, which may have become another user */
+	PRIVILEGES_SPLIT = 1 << 2,  /* to give them up for good, but for a broker */
 };
 
 /*
@@ -24,7 +25,13 @@ enum {
  */
 void privileges_reduce(unsigned int wanted);
 
-/* Is CAP_ @capability in effect? */
+/*
+ * Give up the rest for good, once a broker has it: but for what a higher priority and locked memory
+ * take, where no limit allows them. -errno.
+ */
+int privileges_drop(void);
+
+/* Was CAP_ @capability in effect after privileges_reduce()? A broker has it then. */
 bool privileges_have(unsigned int capability);
 
 /*

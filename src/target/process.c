@@ -147,6 +147,17 @@ int process_open(struct process *process, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+int process_open_descriptor(struct process *process, int number, int flags)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "fd/%d", number);
+	/* A thread that is gone has none, so it need not be looked first whether it lives. */
+	fd = openat(process->view_fd, name, flags | O_CLOEXEC);
+	return fd >= 0 ? fd : process_open(process, name, flags);
+}
+
 int process_read_file(struct process *process, const char *name, size_t limit_bytes, char **bytes,
 		      size_t *length, struct error *err)
 {

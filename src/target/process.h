@@ -69,6 +69,9 @@ uint64_t process_stack_pointer(const struct process *process, pid_t tid);
  */
 int process_open(struct process *process, const char *name, int flags);
 
+/* The same for what the process has open, by its @number: in one call, if that thread is there. */
+int process_open_descriptor(struct process *process, int number, int flags);
+
 /*
  * Read all of /proc/PID/@name into memory that the caller frees: at most @limit
  * bytes, followed by a NUL that is not counted. -EFBIG if there is more.

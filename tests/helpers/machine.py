@@ -123,11 +123,26 @@ def system_seconds(pid):
     return int(fields[12]) / os.sysconf("SC_CLK_TCK")
 
 
-def children_of(pid):
-    children = []
+BROKER = "probe-broker\n"
+
+
+def all_children_of(pid):
+    """Each with its name."""
+    children = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        children += [int(child) for child in (task / "children").read_text().split()]
+        for child in (task / "children").read_text().split():
+            children[int(child)] = pathlib.Path(f"/proc/{child}/comm").read_text()
     return children
+
+
+def children_of(pid):
+    """But for the broker, which every place-probe has."""
+    return [child for child, name in all_children_of(pid).items() if name != BROKER]
+
+
+def broker_of(pid):
+    broker, = [child for child, name in all_children_of(pid).items() if name == BROKER]
+    return broker
 
 
 def perf_records(pid):

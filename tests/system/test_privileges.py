@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What place-probe may do while it runs: what it needs, and no more. The kernel says so, of each of its threads."""
+"""What place-probe may do while it runs: what it needs, and no more. The kernel says so, of each thread of the broker,
+which has it all (test_sandbox.py has the other process)."""
 
 import os
 import pathlib
@@ -15,9 +16,11 @@ from helpers import machine, probe
 pytestmark = pytest.mark.beside(uprobes=True)
 
 # From <linux/capability.h>.
-NUMBERS = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
+NUMBERS = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "setgid": 6, "setuid": 7, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,
            "sys_nice": 23, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
 KEPT = {"dac_read_search", "ipc_lock", "sys_ptrace", "sys_admin", "sys_nice", "perfmon", "bpf", "checkpoint_restore"}
+# Of root's only: to become another user, and to open files as one.
+OF_ROOT = {"setgid", "setuid"}
 # Without the others nothing is probed.
 ENOUGH = {"sys_ptrace", "dac_read_search", "perfmon", "bpf"}
 # Which uprobes that are attached one by one take besides, since Linux 6.17.
@@ -59,7 +62,16 @@ def count_calls(live, target):
 def test_kept(place_probe, target, short_tmp, options, more):
     words = [short_tmp / word if word == "metrics" else word for word in options]
     live = place_probe.live(*words, target.pid, FUNCTION)
-    kept = mask(KEPT | more)
+    kept = mask(KEPT | OF_ROOT | more)
+    for task in tasks_of(machine.broker_of(live.process.pid)):
+        sets, is_final = privileges(task)
+        assert sets == {"Inh": 0, "Prm": kept, "Eff": kept, "Bnd": kept, "Amb": 0} and is_final, task
+    live.stop().expect(0)
+
+
+def test_kept_without_sandbox(place_probe, target):
+    live = place_probe.live("-c", "--no-sandbox", target.pid, FUNCTION)
+    kept = mask(KEPT)
     for task in tasks_of(live.process.pid):
         sets, is_final = privileges(task)
         assert sets == {"Inh": 0, "Prm": kept, "Eff": kept, "Bnd": kept, "Amb": 0} and is_final, task
@@ -106,8 +118,9 @@ def test_file_capabilities(with_file_capabilities, target, given):
     live = probe.Live([*NOBODY, str(path), "-c", "-j", str(target.pid), FUNCTION], timeout=30)
     try:
         live.wait_attached()
-        sets, is_final = privileges(f"/proc/{live.process.pid}")
+        sets, is_final = privileges(f"/proc/{machine.broker_of(live.process.pid)}")
         assert sets["Eff"] == sets["Prm"] == mask(given) and is_final
+        assert not privileges(f"/proc/{live.process.pid}")[0]["Eff"] & ~mask(given & {"sys_nice", "ipc_lock"})
         said = live.err_so_far()
         count_calls(live, target)
     finally:
@@ -126,7 +139,7 @@ def test_admin_in_place_of_others(with_file_capabilities, target):
     live = probe.Live([*NOBODY, str(path), "-c", "-j", str(target.pid), FUNCTION], timeout=30)
     try:
         live.wait_attached()
-        assert privileges(f"/proc/{live.process.pid}")[0]["Eff"] == mask(given)
+        assert privileges(f"/proc/{machine.broker_of(live.process.pid)}")[0]["Eff"] == mask(given)
         said = live.err_so_far()
         count_calls(live, target)
     finally:

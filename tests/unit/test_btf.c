@@ -5,7 +5,7 @@
 
 #include <bpf/btf.h>
 
-#include "capture/capture_internal.h"
+#include "probe/programs.h"
 #include "image/btf.h"
 #include "tests/unit/unit.h"
 
@@ -131,7 +131,7 @@ UNIT_TEST(test_kernel)
 	}
 	bits = offset_by_libbpf(btf, (uint32_t)number, "thread", &thread);
 	bits += offset_by_libbpf(btf, thread, "fsbase", &none);
-	assert_int_equal(capture_thread_pointer_at(), bits / 8);
+	assert_int_equal(programs_thread_pointer_at(), bits / 8);
 	btf__free(btf);
 }
 

@@ -293,7 +293,8 @@ UNIT_TEST(refuses_bad_requests)
 	};
 	int process_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC), channel, status;
 	struct error err = { .text = "" };
-	pid_t injector = injector_start(process_fd, &channel, &err);
+	pid_t injector = injector_start(process_fd, (int)syscall(SYS_pidfd_open, getpid(), 0),
+					&channel, &err);
 	struct inject_request request = { .magic = INJECT_MAGIC, .kind = INJECT_PRIVATE };
 
 	if (injector < 0)

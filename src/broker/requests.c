@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is asked of the broker by name (base/request.h), beside system calls. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "base/request.h"
+#include "broker/broker_internal.h"
+#include "inject/start.h"
+#include "probe/breakpoint_event.h"
+#include "probe/programs.h"
+#include "probe/uprobes.h"
+
+enum {
+	CONSTANTS_MAX_BYTES = 1 << 16,
+	PUBLISH_MAX_BYTES = 1 << 28,
+};
+
+_Static_assert((int)REQUEST_WORDS >= (int)BREAKPOINT_USERS_BYTES, "who has debug registers");
+
+/* Programs ------------------------------------------------------------------------------------ */
+
+/* Those that could not be handed over are not there. */
+static int give(const struct broker *broker, const struct seccomp_notif *call, int fd)
+{
+	return fd < 0 ? -1 : served_give(broker, call, fd);
+}
+
+static int give_all(const struct broker *broker, const struct seccomp_notif *call,
+		    const struct programs_loaded *loaded, struct request_load *request)
+{
+	const struct bpf_object *object = *loaded->skeleton->obj;
+	struct bpf_program *program;
+	struct bpf_map *map;
+	int result = 0;
+	size_t i = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		request->maps[i].fd = give(broker, call, bpf_map__fd(map));
+		result = bpf_map__fd(map) >= 0 && request->maps[i].fd < 0 ? -EMFILE : result;
+		i++;
+	}
+	i = 0;
+	bpf_object__for_each_program(program, object)
+	{
+		int fd = bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
+
+		request->programs[i].fd = give(broker, call, fd);
+		result = fd >= 0 && request->programs[i].fd < 0 ? -EMFILE : result;
+		i++;
+	}
+	return result;
+}
+
+static int load(const struct broker *broker, const struct seccomp_notif *call,
+		struct request_load *request)
+{
+	_cleanup_free_ void *constants = NULL;
+	struct programs_loaded loaded = { 0 };
+	int result;
+
+	if (request->map_count > REQUEST_MAPS || request->program_count > REQUEST_PROGRAMS ||
+	    request->constants_bytes > CONSTANTS_MAX_BYTES)
+		return -EINVAL;
+	constants = malloc(request->constants_bytes + 1);
+	if (!constants)
+		return -ENOMEM;
+	if (served_read(broker, request->constants, constants, request->constants_bytes))
+		return -EFAULT;
+	result = programs_load_for(&loaded, request, constants,
+				   request->ourselves ? &broker->served : &broker->target);
+	if (result)
+		return result;
+	result = give_all(broker, call, &loaded, request);
+	programs_unload(&loaded);
+	return result;
+}
+
+static int answer_load(const struct broker *broker, const struct seccomp_notif *call, uint64_t at)
+{
+	struct request_load request;
+
+	if (served_read(broker, at, &request, sizeof(request)))
+		return -EFAULT;
+	request.answer.result = load(broker, call, &request);
+	return served_write(broker, at, &request, sizeof(request));
+}
+
+/* Others -------------------------------------------------------------------------------------- */
+
+static int answer_multi(const struct broker *broker, uint64_t at)
+{
+	const struct request_answer answer = { .result = uprobe_multi_works() };
+
+	return served_write(broker, at, &answer, sizeof(answer));
+}
+
+static int answer_injector(const struct broker *broker, const struct seccomp_notif *call,
+			   uint64_t at)
+{
+	struct request_injector request = { .channel_fd = -1 };
+	_cleanup_close_ int channel_fd = -1;
+
+	request.answer.result = injector_start(broker->target.proc_fd, broker->served.pidfd,
+					       &channel_fd, &request.why);
+	if (request.answer.result > 0)
+		request.channel_fd = give(broker, call, channel_fd);
+	return served_write(broker, at, &request, sizeof(request));
+}
+
+static int answer_users(const struct broker *broker, uint64_t at)
+{
+	struct request_users request;
+
+	if (served_read(broker, at, &request, sizeof(request)))
+		return -EFAULT;
+	if (request.tid && !broker_has_thread(&broker->target, request.tid))
+		return -EPERM;
+	breakpoint_users_tell(request.ours, request.tid, request.words);
+	request.answer.result = 0;
+	return served_write(broker, at, &request, sizeof(request));
+}
+
+static int publish(const struct broker *broker, const struct request_publish *request)
+{
+	_cleanup_free_ char *bytes = NULL;
+
+	if (!broker->config.publish_path)
+		return -EPERM;
+	if (request->length > PUBLISH_MAX_BYTES)
+		return -EFBIG;
+	bytes = malloc(request->length + 1);
+	if (!bytes)
+		return -ENOMEM;
+	if (served_read(broker, request->bytes, bytes, request->length))
+		return -EFAULT;
+	bytes[request->length] = '\0';
+	return broker->config.publish(broker->config.publish_path, bytes, request->length);
+}
+
+static int answer_publish(const struct broker *broker, uint64_t at)
+{
+	struct request_publish request;
+
+	if (served_read(broker, at, &request, sizeof(request)))
+		return -EFAULT;
+	request.answer.result = publish(broker, &request);
+	return served_write(broker, at, &request, sizeof(request));
+}
+
+void answer_request(const struct broker *broker, const struct seccomp_notif *call,
+		    struct reply *reply)
+{
+	uint64_t at = call->data.args[1];
+
+	switch ((enum request_kind)call->data.args[0]) {
+	case REQUEST_LOAD:
+		reply->error = answer_load(broker, call, at);
+		break;
+	case REQUEST_TRY_MULTI:
+		reply->error = answer_multi(broker, at);
+		break;
+	case REQUEST_INJECTOR:
+		reply->error = answer_injector(broker, call, at);
+		break;
+	case REQUEST_USERS:
+		reply->error = answer_users(broker, at);
+		break;
+	case REQUEST_PUBLISH:
+		reply->error = answer_publish(broker, at);
+		break;
+	case REQUEST_END:
+	default:
+		reply->error = -EPERM;
+		break;
+	}
+}
+
+/* Only its own children, which it has not waited for yet, so the number is theirs. */
+void answer_kill(const struct broker *broker, const struct seccomp_notif *call, struct reply *reply)
+{
+	pid_t pid = (pid_t)call->data.args[0];
+	int number = (int)call->data.args[1];
+
+	reply->error = -EPERM;
+	for (size_t i = 0; i < BROKER_CHILDREN && pid > 0 && number == SIGKILL; i++) {
+		if (broker->config.children[i] == pid)
+			reply->error = kill(pid, number) ? -errno : 0;
+	}
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The broker's threads: each takes a call, answers it and takes the next, so that no call waits for
+ * another. They come before all that is ordinary, as one of those who ask holds threads of the
+ * target meanwhile; what takes long for one who is ordinary is done as he is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "broker/broker_internal.h"
+
+/* Linux 6.6: whoever asks wakes us where it is, and we it, instead of on another CPU. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+enum {
+	THREADS = 4, /* more calls than there are threads over there that ask are not under way */
+	PRIORITY = 51,
+	REAP_MS = 1000,
+};
+
+typedef void (*answerer)(const struct broker *broker, const struct seccomp_notif *call,
+			 struct reply *reply);
+
+static answerer answerer_of(int number)
+{
+	switch (number) {
+	case SYS_openat:
+	case SYS_openat2:
+#ifdef SYS_open
+	case SYS_open:
+#endif
+		return answer_open;
+	case SYS_newfstatat:
+	case SYS_statx:
+#ifdef SYS_stat
+	case SYS_stat:
+	case SYS_lstat:
+#endif
+		return answer_status;
+	case SYS_readlinkat:
+#ifdef SYS_readlink
+	case SYS_readlink:
+#endif
+		return answer_link;
+	case SYS_faccessat:
+	case SYS_faccessat2:
+#ifdef SYS_access
+	case SYS_access:
+#endif
+		return answer_access;
+	case SYS_perf_event_open:
+		return answer_perf_event;
+	case SYS_bpf:
+		return answer_bpf;
+	case SYS_kill:
+		return answer_kill;
+	default:
+		return NULL;
+	}
+}
+
+static void send_descriptor(const struct broker *broker, const struct seccomp_notif *call,
+			    const struct reply *reply)
+{
+	struct seccomp_notif_addfd add = {
+		.id = call->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)reply->fd,
+		.newfd_flags = reply->close_on_exec ? O_CLOEXEC : 0,
+	};
+	struct seccomp_notif_resp failed = { .id = call->id };
+
+	/* There is no room for it, or who has asked is there no more. */
+	if (ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0) {
+		failed.error = -errno;
+		ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &failed);
+	}
+	close(reply->fd);
+}
+
+static void answer(const struct broker *broker, const struct seccomp_notif *call)
+{
+	struct reply reply = { .fd = -1 };
+	answerer answer_it = answerer_of(call->data.nr);
+	struct seccomp_notif_resp response = { .id = call->id };
+
+	if (answer_it)
+		answer_it(broker, call, &reply);
+	else
+		reply.error = -EPERM;
+	if (reply.fd >= 0) {
+		send_descriptor(broker, call, &reply);
+		return;
+	}
+	response.error = reply.error;
+	response.val = reply.error ? 0 : reply.value;
+	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+static void set_policy(int policy, int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+
+	sched_setscheduler(0, policy, &param);
+}
+
+/* The next call; false: there will be none. What was called off meanwhile is passed over. */
+static bool take_call(const struct broker *broker, struct seccomp_notif *call)
+{
+	struct pollfd listener = { .fd = broker->listener_fd, .events = POLLIN };
+
+	for (;;) {
+		memset(call, 0, sizeof(*call));
+		if (ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, call) == 0)
+			return true;
+		/* Not again and again: nothing else would run beside us. */
+		if ((errno != EINTR && errno != ENOENT) || poll(&listener, 1, 0) < 0 ||
+		    listener.revents & (POLLHUP | POLLERR | POLLNVAL))
+			return false;
+	}
+}
+
+static void *work(void *argument)
+{
+	const struct broker *broker = argument;
+	struct seccomp_notif call;
+
+	set_policy(SCHED_FIFO, PRIORITY);
+	while (take_call(broker, &call)) {
+		int policy = sched_getscheduler((pid_t)call.pid);
+
+		if (policy != SCHED_FIFO)
+			set_policy(policy < 0 ? SCHED_OTHER : policy, 0);
+		answer(broker, &call);
+		if (policy != SCHED_FIFO)
+			set_policy(SCHED_FIFO, PRIORITY);
+	}
+	return NULL;
+}
+
+/* What it left is gone with its descriptors; that is said in its place. */
+static void tell_end(const struct broker *broker)
+{
+	dprintf(STDERR_FILENO,
+		"place-probe: the process that reads process %d (%s) has ended by a signal or a crash, and its probes with it: run again; process %d is as it was\n",
+		broker->target.pid, broker->target.comm, broker->target.pid);
+}
+
+/* The last word over the channel says that it ends in order. */
+static bool was_told(const struct broker *broker)
+{
+	char word;
+
+	return read(broker->channel_fd, &word, 1) == 1;
+}
+
+void broker_serve(struct broker *broker)
+{
+	struct pollfd ends[] = { { .fd = broker->channel_fd, .events = POLLIN },
+				 { .fd = broker->served.pidfd, .events = POLLIN } };
+	pthread_t thread;
+
+	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+	      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	for (int i = 0; i < THREADS; i++) {
+		if (pthread_create(&thread, NULL, work, broker) != 0)
+			_exit(1);
+	}
+	if (write(broker->channel_fd, "", 1) != 1)
+		_exit(1);
+	while (poll(ends, 2, REAP_MS) <= 0) {
+		/* Injectors. */
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+	if (!was_told(broker))
+		tell_end(broker);
+	if (BROKER_SANITIZED)
+		poll(&ends[1], 1, -1);
+	_exit(0);
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two processes: the one that reads the target has no privileges, whatever happens to it, and the broker has them.
+
+What such a process can do is tried in tests/unit/test_broker.c; here it is the kernel that says so of a real run.
+"""
+
+import os
+import pathlib
+import re
+import signal
+
+import pytest
+
+from helpers import machine
+
+pytestmark = pytest.mark.beside(uprobes=True)
+
+FUNCTION = "calls!calls_plain"
+SYS_RESOURCE, SYS_NICE, IPC_LOCK = 24, 23, 14
+WRITES = os.O_WRONLY | os.O_RDWR
+
+
+def status_of(task):
+    return dict(re.findall(r"^(\w+):[ \t]*(.*)$", pathlib.Path(task, "status").read_text(), re.MULTILINE))
+
+
+def tasks_of(pid):
+    return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
+
+
+def left_to_it():
+    """What a higher priority and locked memory take where root may not raise limits, as in some containers."""
+    may_raise = int(status_of("/proc/self")["CapEff"], 16) >> SYS_RESOURCE & 1
+    return 0 if may_raise else 1 << SYS_NICE | 1 << IPC_LOCK
+
+
+def files_to_write(pid):
+    """Which files of the file system it has open so that it can write there."""
+    found = set()
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        link = os.readlink(entry)
+        flags = int(re.search(r"^flags:\s*(\d+)$", pathlib.Path(f"/proc/{pid}/fdinfo/{entry.name}").read_text(),
+                              re.MULTILINE)[1], 8)
+        if link.startswith("/") and flags & WRITES and not link.startswith(("/memfd:", "/dev/null")):
+            found.add(link)
+    return found
+
+
+@pytest.fixture
+def target(calls_program, start_app):
+    return start_app("calls", executable=calls_program)
+
+
+
+@pytest.mark.parametrize("options", [("-c",), ("-j",), ("-H",), ("-f",), ("--watch",)])
+def test_no_privileges(place_probe, target, options):
+    live = place_probe.live(*options, target.pid, FUNCTION)
+    for task in tasks_of(live.process.pid):
+        status = status_of(task)
+        assert {int(status[f"Cap{name}"], 16) for name in ("Inh", "Prm", "Eff", "Amb")} <= {0, left_to_it()}, task
+        assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", task
+        assert len(set(status["Uid"].split())) == len(set(status["Gid"].split())) == 1, task
+        assert int(status["Uid"].split()[0]) > 0x70000000 and not status["Groups"].strip(), task
+    live.stop().expect(0)
+
+
+def test_broker(place_probe, target):
+    """It is there as long as the run is, has the privileges, and nothing that is written to but its channel."""
+    live = place_probe.live("-c", target.pid, FUNCTION)
+    broker = machine.broker_of(live.process.pid)
+    for task in tasks_of(broker):
+        status = status_of(task)
+        assert int(status["CapEff"], 16) & 1 << 39 and status["Uid"].split()[0] == "0", task
+    assert not files_to_write(broker) - {f"/proc/{live.process.pid}/mem"}
+    live.stop().expect(0)
+    assert machine.process_state(broker) is None
+
+
+def test_nothing_to_write_to(place_probe, target, short_tmp):
+    """But what the user has named."""
+    live = place_probe.live("-c", "-o", short_tmp / "counts", target.pid, FUNCTION)
+    assert files_to_write(live.process.pid) == {str(short_tmp / "counts")}
+    live.stop().expect(0)
+
+
+def test_each_user_of_its_own(place_probe, target):
+    """One run cannot reach another."""
+    runs = [place_probe.live("-c", target.pid, FUNCTION) for _ in range(2)]
+    users = {status_of(f"/proc/{live.process.pid}")["Uid"] for live in runs}
+    assert len(users) == 2
+    for live in runs:
+        live.stop().expect(0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_crash(place_probe, target, number):
+    """It is said in a sentence, the probes are gone, and the target goes on."""
+    live = place_probe.count(target.pid, FUNCTION)
+    broker = machine.broker_of(live.process.pid)
+    target.ask("plain 20 2", "done")
+    result = live.stop(number)
+    assert result.code == -number
+    sentence, = [line for line in result.err.splitlines() if "has ended by a signal or a crash" in line]
+    assert sentence.startswith("place-probe: ") and str(target.pid) in sentence
+    machine.wait_until(lambda: machine.process_state(broker) is None, "the broker ends")
+    assert target.ask("plain 20 2", "done")[2]
+    place_probe.run("-c", "-d", "0.1", target.pid, FUNCTION).expect(0)
+
+
+def test_hang(place_probe, target):
+    """Who hangs delays nobody, and can be ended."""
+    live = place_probe.count(target.pid, FUNCTION)
+    live.suspend()
+    made = int(target.ask("plain 20 2", "done")[2])
+    live.resume()
+    assert live.stop().expect(0).calls("calls_plain") == made
+
+
+def test_without(place_probe, target):
+    """It has all that it needs by itself, and says that this is not for targets that are not trusted."""
+    live = place_probe.count("--no-sandbox", target.pid, FUNCTION)
+    status = status_of(f"/proc/{live.process.pid}")
+    assert status["Seccomp"] == "0" and int(status["CapEff"], 16) and status["Uid"].split()[0] == "0"
+    assert live.has_said("--no-sandbox")
+    made = int(target.ask("plain 20 2", "done")[2])
+    assert live.stop().expect(0).calls("calls_plain") == made
