@@ -51,11 +51,11 @@ struct follow {
 	unsigned int stops; /* of its dynamic loader so far, as far as they are counted */
 	_Atomic uint64_t
 		looking; /* the hold of one of them, while the other thread looks; 0: none */
-	_Atomic uint64_t mapped; /* files with code, so far */
-	bool libraries_unseen;	 /* what the dynamic loader maps is not seen */
+	_Atomic uint64_t mapped;    /* files with code, so far */
+	bool libraries_unseen;	    /* what the dynamic loader maps is not seen */
 	struct mapped_event missed; /* the latest whose thread went on meanwhile; if executable */
 	unsigned int missed_trouble;
-	struct error problem;	 /* why what it compiles cannot be followed, or "" */
+	struct error problem; /* why what it compiles cannot be followed, or "" */
 	bool told_stopped;
 	bool told_room;
 
