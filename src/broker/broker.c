@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <poll.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
@@ -287,12 +288,25 @@ static int hand_over(int channel_fd)
 	return result;
 }
 
+static const char *why_not(int code)
+{
+	switch (code) {
+	case -ECHILD:
+		return "the process that keeps them has not started";
+	/* The kernel lets one listen only. */
+	case -EBUSY:
+		return "somebody listens to our system calls already, as some containers do (seccomp)";
+	default:
+		return strerror(-code);
+	}
+}
+
 static int refuse(struct error *err, int code)
 {
 	return error_set(
 		err, code,
 		"cannot give up privileges before the target is read: %s (--no-sandbox does without, if the target is trusted)",
-		code == -ECHILD ? "the process that keeps them has not started" : strerror(-code));
+		why_not(code));
 }
 
 int broker_start(struct broker_hold **out, const struct broker_config *config, struct error *err)
@@ -320,6 +334,14 @@ int broker_start(struct broker_hold **out, const struct broker_config *config, s
 	}
 	*out = hold;
 	return 0;
+}
+
+bool broker_has_ended(const struct broker_hold *hold)
+{
+	struct pollfd channel = { .fd = hold->channel_fd };
+
+	/* It says nothing more over the channel. */
+	return poll(&channel, 1, 0) == 1;
 }
 
 void broker_end(struct broker_hold *hold)

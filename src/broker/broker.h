@@ -8,6 +8,7 @@
 #ifndef BROKER_BROKER_H
 #define BROKER_BROKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +35,9 @@ struct broker_config {
  * is one thread. -errno with @err set.
  */
 int broker_start(struct broker_hold **hold, const struct broker_config *config, struct error *err);
+
+/* Has somebody killed the broker? What is asked for fails then. */
+bool broker_has_ended(const struct broker_hold *hold);
 
 /* The run is over, in order: the broker ends too, and says nothing. */
 void broker_end(struct broker_hold *hold);

@@ -10,6 +10,7 @@
 
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
+#include "probe/programs.h"
 #include "registers/in_flight.h"
 #include "probe/uprobes.h"
 #include "bpf/by.h"
@@ -21,11 +22,6 @@
 #include "target/process.h"
 
 enum { RING_BYTES = 4096 };
-
-static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
-}
 
 static bool holds_threads(const struct bpf_program *program)
 {
@@ -133,7 +129,7 @@ int capture_self_test(FILE *to, struct error *err)
 	bool multi = uprobe_multi_works(), holding;
 	int result;
 
-	libbpf_set_print(tell_warnings);
+	programs_tell(true);
 	result = try_load(false, false, NULL, err);
 	fprintf(to, "BPF programs for perf events: %s\n", result ? "refused" : "loaded");
 	holding = try_load(multi, true, NULL, NULL) == 0;

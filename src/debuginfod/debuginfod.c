@@ -56,11 +56,10 @@ struct debuginfod {
 
 /* The process --------------------------------------------------------------------------------- */
 
-_Noreturn static void be_fetcher(int socket, pid_t parent)
+_Noreturn static void be_fetcher(int socket)
 {
 	prctl(PR_SET_NAME, "debuginfod");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || dup2(socket, SOCKET) < 0)
+	if (dup2(socket, SOCKET) < 0)
 		_exit(1);
 	syscall(SYS_close_range, SOCKET + 1, ~0U, 0);
 	/* What comes from a network is read by one who may do no more than its user. */
@@ -107,7 +106,6 @@ int debuginfod_start(struct debuginfod **out, struct error *err)
 {
 	struct debuginfod *debuginfod = NULL;
 	int ends[2], result = check_environment(err);
-	pid_t own = getpid();
 
 	if (result)
 		return result;
@@ -120,7 +118,7 @@ int debuginfod_start(struct debuginfod **out, struct error *err)
 	debuginfod->may_wait = true;
 	debuginfod->pid = fork();
 	if (debuginfod->pid == 0)
-		be_fetcher(ends[1], own);
+		be_fetcher(ends[1]);
 	close(ends[1]);
 	result = debuginfod->pid < 0 ?
 			 error_set(err, -errno, "cannot start a process for --debuginfod: %s",

@@ -9,17 +9,35 @@
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+static int asker; /* the socket; who asks is at its other end */
+
 struct library {
 	void *handle; /* stays open */
 	__typeof__(&debuginfod_begin) begin;
+	__typeof__(&debuginfod_set_progressfn) set_progress;
 	__typeof__(&debuginfod_find_debuginfo) find;
 	debuginfod_client *client;
 };
+
+/*
+ * Called at least each second. Not 0: nobody waits for the file any more. A signal at the parent's
+ * death would not come: it has no right to signal us by then (broker/).
+ */
+static int is_alone(debuginfod_client *client, long done, long all)
+{
+	struct pollfd end = { .fd = asker };
+
+	(void)client;
+	(void)done;
+	(void)all;
+	return poll(&end, 1, 0) == 1;
+}
 
 static int load(struct library *library)
 {
@@ -29,10 +47,15 @@ static int load(struct library *library)
 	library->begin = (__typeof__(library->begin))dlsym(library->handle, "debuginfod_begin");
 	library->find =
 		(__typeof__(library->find))dlsym(library->handle, "debuginfod_find_debuginfo");
-	if (!library->begin || !library->find)
+	library->set_progress = (__typeof__(library->set_progress))dlsym(
+		library->handle, "debuginfod_set_progressfn");
+	if (!library->begin || !library->find || !library->set_progress)
 		return -ELIBBAD;
 	library->client = library->begin();
-	return library->client ? 0 : -ENOMEM;
+	if (!library->client)
+		return -ENOMEM;
+	library->set_progress(library->client, is_alone);
+	return 0;
 }
 
 /* What is sent may be as large and take as long as the user says, and else no more than this. */
@@ -68,6 +91,7 @@ void fetcher_run(int socket)
 	struct library library = { 0 };
 	int result;
 
+	asker = socket;
 	set_bounds();
 	result = load(&library);
 	message.result = result;

@@ -203,14 +203,19 @@ static int tell_warnings(enum libbpf_print_level level, const char *format, va_l
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
+void programs_tell(bool tell)
+{
+	libbpf_set_print(tell ? tell_warnings : NULL);
+}
+
 static int load_here(struct programs *programs, struct bpf_object_skeleton *skeleton,
 		     const struct programs_how *how)
 {
 	int result;
 
-	libbpf_set_print(how->verbose && !how->quiet ? tell_warnings : NULL);
+	programs_tell(how->verbose && !how->quiet);
 	result = bpf_object__load_skeleton(skeleton);
-	libbpf_set_print(how->verbose ? tell_warnings : NULL);
+	programs_tell(how->verbose);
 	return result ? result : note_programs(programs, skeleton);
 }
 

@@ -50,6 +50,9 @@ int programs_size_maps(const struct programs_map *maps, size_t count);
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t programs_thread_pointer_at(void);
 
+/* Does what libbpf says go to standard error? Else nobody is told. */
+void programs_tell(bool tell);
+
 /* How they are loaded. */
 struct programs_how {
 	enum programs_object object;

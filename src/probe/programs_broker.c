@@ -6,8 +6,6 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,26 +125,21 @@ static int set_constants(const struct programs_loaded *loaded, const struct requ
 	return 0;
 }
 
-static int tell_warnings(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
-}
-
 int programs_load_for(struct programs_loaded *loaded, const struct request_load *request,
 		      const void *constants, const struct process *process)
 {
-	int result = open_object(loaded, request->object);
+	int result;
 
+	programs_tell(request->verbose);
+	result = open_object(loaded, request->object);
 	if (result == 0)
 		result = size_maps(*loaded->skeleton->obj, request);
 	if (result == 0)
 		result = choose_programs(*loaded->skeleton->obj, request);
 	if (result == 0)
 		result = set_constants(loaded, request, constants, process);
-	if (result == 0) {
-		libbpf_set_print(request->verbose ? tell_warnings : NULL);
+	if (result == 0)
 		result = bpf_object__load_skeleton(loaded->skeleton);
-	}
 	if (result)
 		programs_unload(loaded);
 	return result;

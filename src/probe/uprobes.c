@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,14 +44,22 @@ struct perf_probe {
 	struct uprobe_site site;
 };
 
+struct multi_link {
+	int fd;
+	size_t first_site, count; /* of `sites` */
+};
+
 struct uprobes {
 	enum uprobe_means means;
 	int program_fd;
 	struct process *process;
 
-	int *links; /* UPROBE_MULTI */
+	struct multi_link *links; /* UPROBE_MULTI */
 	size_t link_count;
 	size_t link_capacity;
+	struct uprobe_site *sites; /* those of the links */
+	size_t site_count;
+	size_t site_capacity;
 	unsigned int split_budget;
 
 	struct perf_probe *probes; /* UPROBE_PERF */
@@ -68,7 +77,7 @@ static void file_path(char path[PATH_BYTES], int fd)
 
 /* uprobe_multi -------------------------------------------------------------------------- */
 
-static int multi_link(const struct link_create_uprobe_multi *attr)
+static int multi_create(const struct link_create_uprobe_multi *attr)
 {
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
 
@@ -99,10 +108,10 @@ static bool try_multi(void)
 		return false;
 	/* A directory cannot be probed: EBADF says that the kernel knew what was asked for. */
 	attr.program_fd = (uint32_t)fd;
-	works = multi_link(&attr) == -EBADF;
+	works = multi_create(&attr) == -EBADF;
 	/* The kernels that filter by process check the pid first, and this is none. */
 	attr.pid = (uint32_t)-1;
-	works = works && multi_link(&attr) == -EINVAL;
+	works = works && multi_create(&attr) == -EINVAL;
 	close(fd);
 	return works;
 }
@@ -116,7 +125,8 @@ bool uprobe_multi_works(void)
 	return try_multi();
 }
 
-static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
+/* A link on @sites, which are in one file; or -errno. */
+static int link_open(const struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
 	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
 	char path[PATH_BYTES];
@@ -138,14 +148,59 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 	attr.offsets = (uint64_t)(uintptr_t)numbers;
 	attr.cookies = (uint64_t)(uintptr_t)(numbers + count);
 	file_path(path, sites[0].file_fd);
-	link = multi_link(&attr);
+	link = multi_create(&attr);
 	free(numbers);
-	if (link < 0)
-		return link;
-	if (vector_add(&uprobes->links, &uprobes->link_count, &uprobes->link_capacity, link))
-		return 0;
-	close(link);
-	return -ENOMEM;
+	return link;
+}
+
+static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
+{
+	struct multi_link link = { .first_site = uprobes->site_count, .count = count };
+
+	if (!vector_reserve(&uprobes->sites, &uprobes->site_capacity, link.first_site + count))
+		return -ENOMEM;
+	link.fd = link_open(uprobes, sites, count);
+	if (link.fd < 0)
+		return link.fd;
+	if (!vector_add(&uprobes->links, &uprobes->link_count, &uprobes->link_capacity, link)) {
+		close(link.fd);
+		return -ENOMEM;
+	}
+	memcpy(&uprobes->sites[link.first_site], sites, count * sizeof(*sites));
+	uprobes->site_count += count;
+	return 0;
+}
+
+/*
+ * The kernel knows the process by the thread that led it then. Where another thread has executed a
+ * program that is gone, the process goes on under its number, and the link never fires again.
+ */
+static bool link_leads_nowhere(int fd)
+{
+	struct link_info_uprobe_multi info = { .pid = 0 };
+	union bpf_attr attr = {
+		.info = { .bpf_fd = (uint32_t)fd,
+			  .info_len = sizeof(info),
+			  .info = (uint64_t)(uintptr_t)&info },
+	};
+
+	/* Linux 6.8: others do not tell, and are too old for the filter. */
+	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0 &&
+	       attr.info.info_len == sizeof(info) && info.pid == 0;
+}
+
+static int renew_multi(struct uprobes *uprobes)
+{
+	for (size_t i = 0; i < uprobes->link_count; i++) {
+		struct multi_link *link = &uprobes->links[i];
+		int fd = link_open(uprobes, &uprobes->sites[link->first_site], link->count);
+
+		if (fd < 0)
+			return fd;
+		close(link->fd);
+		link->fd = fd;
+	}
+	return 0;
 }
 
 /* One bad site makes the whole link fail: halve until the bad ones stand alone. */
@@ -260,15 +315,43 @@ static pid_t choose_anchor(const struct process *process)
 	return process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
 }
 
+/* Has the thread ended? Another may have its number by now: if it has executed a program. */
+static bool anchor_has_ended(const struct uprobes *uprobes)
+{
+	struct pollfd event = { .fd = uprobes->probes[0].event_fd };
+
+	return !process_thread_alive(uprobes->process, uprobes->anchor_tid) ||
+	       (poll(&event, 1, 0) == 1 && event.revents & POLLHUP);
+}
+
+static int renew_perf(struct uprobes *uprobes)
+{
+	uprobes->anchor_tid = choose_anchor(uprobes->process);
+	for (size_t i = 0; i < uprobes->probe_count; i++) {
+		struct perf_probe renewed;
+		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
+
+		if (result)
+			return result;
+		probe_close(&uprobes->probes[i]);
+		uprobes->probes[i] = renewed;
+	}
+	return 0;
+}
+
+/* Both ---------------------------------------------------------------------------------- */
+
 bool uprobes_anchored(const struct uprobes *uprobes)
 {
-	return uprobes->means != UPROBE_PERF || uprobes->probe_count == 0 ||
-	       process_thread_alive(uprobes->process, uprobes->anchor_tid);
+	if (uprobes->means == UPROBE_PERF)
+		return uprobes->probe_count == 0 || !anchor_has_ended(uprobes);
+	return uprobes->link_count == 0 || !link_leads_nowhere(uprobes->links[0].fd) ||
+	       !process_is_alive(uprobes->process);
 }
 
 int uprobes_keep(struct uprobes *uprobes, struct error *err)
 {
-	int fd;
+	int fd, result;
 
 	if (uprobes_anchored(uprobes))
 		return 0;
@@ -280,26 +363,17 @@ int uprobes_keep(struct uprobes *uprobes, struct error *err)
 		return error_set(err, fd, "cannot look for the thread that probes hang on: %s",
 				 strerror(-fd));
 	close(fd);
-	uprobes->anchor_tid = choose_anchor(uprobes->process);
-	for (size_t i = 0; i < uprobes->probe_count; i++) {
-		struct perf_probe renewed;
-		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
-
-		/* That thread has gone as well: the next look finds another, or none. */
-		if (result == -ESRCH)
-			return 0;
-		if (result)
-			return error_set(
-				err, result,
-				"thread exited, and its probes cannot be put on thread %d: %s (run again)",
-				uprobes->anchor_tid, strerror(-result));
-		probe_close(&uprobes->probes[i]);
-		uprobes->probes[i] = renewed;
-	}
+	result = uprobes->means == UPROBE_PERF ? renew_perf(uprobes) : renew_multi(uprobes);
+	/* That thread has gone as well: the next look finds another, or none. */
+	if (result == -ESRCH)
+		return 0;
+	if (result)
+		return error_set(
+			err, result,
+			"the thread that probes hang on has ended, and they cannot be put on another: %s (run again)",
+			strerror(-result));
 	return 1;
 }
-
-/* Both ---------------------------------------------------------------------------------- */
 
 int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd,
 		   struct process *process, struct error *err)
@@ -371,7 +445,7 @@ static void *close_links(void *argument)
 	const struct closer *closer = argument;
 
 	for (size_t i = closer->first; i < closer->uprobes->link_count; i += CLOSERS)
-		close(closer->uprobes->links[i]);
+		close(closer->uprobes->links[i].fd);
 	return NULL;
 }
 
@@ -402,6 +476,7 @@ void uprobes_destroy(struct uprobes *uprobes)
 	for (size_t i = 0; i < uprobes->probe_count; i++)
 		probe_close(&uprobes->probes[i]);
 	free(uprobes->links);
+	free(uprobes->sites);
 	free(uprobes->probes);
 	free(uprobes);
 }

@@ -55,6 +55,22 @@ struct link_create_uprobe_multi {
 	uint32_t unused;
 };
 
+/* What the kernel tells of such a link, of struct bpf_link_info, from Linux 6.8 on. */
+struct link_info_uprobe_multi {
+	uint32_t type;
+	uint32_t id;
+	uint32_t program_id;
+	uint32_t padding;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t ref_ctr_offsets;
+	uint64_t cookies;
+	uint32_t path_size;
+	uint32_t count;
+	uint32_t flags;
+	uint32_t pid;
+};
+
 /* The value that a program for UPROBE_MULTI must be loaded with, BPF_TRACE_UPROBE_MULTI. */
 enum { UPROBE_MULTI_ATTACH_TYPE = 48 };
 
@@ -86,13 +102,16 @@ int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int progra
 int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t count,
 		   struct error *err);
 
-/* Is the thread that perf uprobes hang on still there? Always true for uprobe_multi. */
+/*
+ * Is the thread that they hang on still there? Perf uprobes have one, links of uprobe_multi the one
+ * that led the process when they were made.
+ */
 bool uprobes_anchored(const struct uprobes *uprobes);
 
 /*
- * Perf uprobes hang on one thread of the target and are gone when that exits: put them on
- * another if it has. Call now and then. 1 if that was necessary (calls may have been missed),
- * 0 if not, or a negative errno with @err set.
+ * Without that thread they do not fire: perf uprobes if it exits, both if another has executed a
+ * program: put them on another. Call now and then. 1 if that was necessary (calls may have been
+ * missed), 0 if not, or a negative errno with @err set.
  */
 int uprobes_keep(struct uprobes *uprobes, struct error *err);
 

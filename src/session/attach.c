@@ -99,7 +99,7 @@ enum session_event session_attach(struct session *session, struct error *err)
 	free(fds);
 	/* Each probe is in its place, and nothing else has changed meanwhile. */
 	if (result == 0 && session_check_private(session)) {
-		*err = session->remap.problem;
+		*err = session->problem;
 		result = -ESTALE;
 	}
 	return result ? fail(session) : EVENT_DONE;

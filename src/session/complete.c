@@ -71,11 +71,10 @@ static int complete_method(const struct options *options, FILE *to, struct error
 	const char *word = options->request.count ? options->request.patterns[0] : "";
 	struct resolution resolution = { 0 };
 	struct target target = TARGET_NONE;
-	struct names names = { 0 };
-	int result;
-
 	struct broker_config config = { .process = &target.process };
 	struct broker_hold *broker = NULL;
+	struct names names = { 0 };
+	int result;
 
 	target_prepare(options->no_sandbox ? 0 : PRIVILEGES_SPLIT);
 	result = target_init(&target, options->pid, err);

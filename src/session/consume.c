@@ -296,7 +296,7 @@ static int on_tick(bool interval_over, void *ctx)
 	bool is_more;
 	int result;
 
-	if (session_check_private(session))
+	if (session_check_private(session) || session_check_sandbox(session))
 		return -1;
 	session_look_early(session);
 	if (session_absorb(session, false, NULL))
@@ -345,10 +345,6 @@ enum session_event session_consume(struct session *session, struct error *err)
 	session->end_ns = clock_now_ns();
 	session_stop_serving(session);
 	session_live_stop(session);
-	if (result == 0 && session->remap.problem.text[0]) {
-		*err = session->remap.problem;
-		result = -ESTALE;
-	}
 	return result ? session_fail(session, EXIT_STATUS_ERROR) : EVENT_DONE;
 }
 
@@ -412,5 +408,10 @@ enum session_event session_report(struct session *session, struct error *err)
 		session->status = EXIT_STATUS_UNPLACEABLE;
 	if (session->status == EXIT_STATUS_OK && session->command.launch)
 		session->status = session_judge_command(session, err);
+	/* What was seen until then is told all the same. */
+	if (session->problem.text[0]) {
+		*err = session->problem;
+		session->status = EXIT_STATUS_ERROR;
+	}
 	return session->status == EXIT_STATUS_OK ? EVENT_DONE : EVENT_FAILED;
 }

@@ -68,11 +68,10 @@ static void guard(void)
 	}
 }
 
-static void be_guard(int from, int whom, pid_t parent)
+static void be_guard(int from, int whom)
 {
 	prctl(PR_SET_NAME, "expire");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || setsid() < 0)
+	if (setsid() < 0)
 		_exit(0);
 	/* In this order: neither is among those that they become. */
 	if (dup2(fcntl(whom, F_DUPFD, FIRST_OTHER + 2), WHOM) < 0 ||
@@ -84,17 +83,17 @@ static void be_guard(int from, int whom, pid_t parent)
 
 int expire_start(struct error *err)
 {
-	pid_t own = getpid(), child;
 	int whom, ends[2], result;
+	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return error_set(err, -errno, "cannot make a pipe for --expire: %s",
 				 strerror(errno));
-	whom = (int)syscall(SYS_pidfd_open, own, 0);
+	whom = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	child = whom < 0 ? -1 : fork();
 	result = child < 0 ? -errno : 0;
 	if (child == 0)
-		be_guard(ends[0], whom, own);
+		be_guard(ends[0], whom);
 	close(ends[0]);
 	if (whom >= 0)
 		close(whom);

@@ -88,13 +88,18 @@ static void describe(const struct session *session, const struct site *site,
 
 static void describe_anywhere(enum verdict_reason reason, struct text *out)
 {
-	text_add(
-		out,
-		reason == VERDICT_REPORT_LOST ?
+	static const char *const texts[VERDICT_REASONS] = {
+		[VERDICT_REPORT_LOST] =
 			"code came up that was not reported, or for which there was no room: which "
-			"methods it was of is not known" :
+			"methods it was of is not known",
+		[VERDICT_CANNOT_TELL] =
 			"code may have come up that cannot be told from other code, or that no "
-			"probe reaches when it is loaded (docs/limits.md says which)");
+			"probe reaches when it is loaded (docs/limits.md says which)",
+		[VERDICT_ENDED_EARLY] = "the run has ended early: calls of its last moments may "
+					"not have been seen",
+	};
+
+	text_add(out, texts[reason]);
 }
 
 static void say(const struct text *what)
@@ -189,6 +194,7 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 		.patterns = session->asked.patterns,
 		.pattern_count = session->options->request.count,
 		.nested = session->options->request.nested,
+		.ended_early = session->problem.text[0],
 		.tell = on_doubt,
 		.ctx = &telling,
 	};

@@ -244,7 +244,7 @@ static int move(struct session *session)
 		free(places);
 		return 0;
 	}
-	result = attach(session, places, count, &remap->problem);
+	result = attach(session, places, count, &session->problem);
 	free(places);
 	if (result)
 		return process_is_alive(&session->target.process) ? result : 0;

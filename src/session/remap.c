@@ -237,7 +237,7 @@ static int check_compiled(struct session *session)
 	if (!at || !process_is_alive(&session->target.process))
 		return 0;
 	return error_set(
-		&session->remap.problem, -ESTALE,
+		&session->problem, -ESTALE,
 		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final; run again, without --remap if it comes back",
 		session->pid, (unsigned long long)at);
 }
@@ -253,7 +253,7 @@ static int look_at_copies(struct session *session)
 		return result;
 	remap->compilations = compilations;
 	remap->checked_ns = now;
-	return private_code_check(remap->code, &remap->problem);
+	return private_code_check(remap->code, &session->problem);
 }
 
 int session_check_private(struct session *session)

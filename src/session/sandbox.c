@@ -35,6 +35,15 @@ static size_t list_paths(const struct session *session, const char **paths)
 	return count;
 }
 
+int session_check_sandbox(struct session *session)
+{
+	if (!session->broker || !broker_has_ended(session->broker))
+		return 0;
+	return error_set(
+		&session->problem, -ESRCH,
+		"the process that keeps privileges for this one has ended, as somebody has killed it: nothing new can be probed, so the run ends with what it has; run again");
+}
+
 int session_enter_sandbox(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;

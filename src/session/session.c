@@ -13,6 +13,7 @@
 #include "method/pattern.h"
 #include "output/output.h"
 #include "base/progress.h"
+#include "probe/programs.h"
 #include "record/record.h"
 #include "session/pending.h"
 #include "session/resolve.h"
@@ -167,6 +168,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
+	programs_tell(options->verbose);
 	if (begin(&session, err)) {
 		session_stop_serving(&session);
 		session_stop_fetching(&session);

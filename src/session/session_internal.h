@@ -61,7 +61,6 @@ struct session_remap {
 	struct private_code *code; /* NULL: nothing */
 	uint64_t checked_ns;
 	uint64_t compilations; /* that had begun by then */
-	struct error problem;  /* that the last check has found, or "" */
 
 	/* Sites that move to uprobes (moving.c), when all threads have settled. */
 	struct settling *settling; /* NULL: that is not waited for */
@@ -159,6 +158,7 @@ struct session {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	enum capture_end end;		/* why consuming ended */
+	struct error problem;		/* why the run cannot go on, or "" */
 	struct last_snapshot *snapshot; /* see verdict.h */
 };
 
@@ -196,8 +196,8 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 /*
  * --remap (remap.c). Choose the sites that get uprobes in code compiled at run time; make that
  * private before they are attached, of which file @session_private_fd() then is one; look at it now
- * and then: not 0 if it was changed, as session->remap.problem says; share it again once they are
- * gone. -errno with @err set.
+ * and then: not 0 if it was changed, as session->problem says; share it again once they are gone.
+ * -errno with @err set.
  */
 int session_plan_remap(struct session *session, struct error *err);
 int session_make_private(struct session *session, struct error *err);
@@ -278,6 +278,9 @@ void session_stop_serving(struct session *session);
  * the target is held; -errno with @err set.
  */
 int session_enter_sandbox(struct session *session, struct error *err);
+
+/* Now and then: not 0 if it has lost the broker, as session->problem says. */
+int session_check_sandbox(struct session *session);
 
 /*
  * --debuginfod (fetching.c). Once it is started the target is held together with where its debug

@@ -310,6 +310,8 @@ int verdict_reach(struct verdict *verdict, const struct verdict_question *questi
 	verdict->of_sites = calloc(question->plan->count + 1, sizeof(*verdict->of_sites));
 	if (!verdict->of_sites)
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
+	if (question->ended_early)
+		blame_all(verdict, question, VERDICT_ENDED_EARLY, true);
 	what_was_known(verdict, question);
 	what_callers_have(verdict, question);
 	if (question->follow) {
@@ -341,6 +343,7 @@ const char *verdict_reason_code(enum verdict_reason reason)
 		[VERDICT_REPORT_LOST] = "compile-event-lost",
 		[VERDICT_CALL_INLINED] = "call-inlined",
 		[VERDICT_LOADED_LATER] = "loaded-later",
+		[VERDICT_ENDED_EARLY] = "ended-early",
 	};
 
 	return codes[reason];

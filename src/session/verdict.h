@@ -34,6 +34,7 @@ enum verdict_reason {
 	VERDICT_REPORT_LOST,  /* compilations were not reported */
 	VERDICT_CALL_INLINED, /* a P/Invoke: callers may call the native function themselves */
 	VERDICT_LOADED_LATER, /* a native function of a library that was loaded during the run */
+	VERDICT_ENDED_EARLY,  /* probes were lost, or none could be placed any more */
 	VERDICT_REASONS,
 };
 
@@ -59,6 +60,7 @@ struct verdict_question {
 	struct pattern **patterns;
 	size_t pattern_count;
 	bool nested;
+	bool ended_early;
 	/*
 	 * Told of each site that makes counts lower bounds; of what concerns all of them, with
 	 * NULL.

@@ -228,11 +228,12 @@ class PlaceProbe:
         self.may_attach = may_attach
         self.env = None
         self.before = []  # what starts it
+        self.words = []  # what it is always given
         self._live = []
 
     def command(self, words):
         assert self.may_attach or ONLY_LOOKS & set(words), f"{words} may take debug registers, which others have"
-        return [str(word) for word in [*self.before, self.path, *words]]
+        return [str(word) for word in [*self.before, self.path, *self.words, *words]]
 
     def run(self, *words, timeout=30, **options):
         """Run it to its end; with a COMMAND, patient unless it is told otherwise."""

@@ -51,7 +51,6 @@ def target(calls_program, start_app):
     return start_app("calls", executable=calls_program)
 
 
-
 @pytest.mark.parametrize("options", [("-c",), ("-j",), ("-H",), ("-f",), ("--watch",)])
 def test_no_privileges(place_probe, target, options):
     live = place_probe.live(*options, target.pid, FUNCTION)
@@ -107,6 +106,16 @@ def test_crash(place_probe, target, number):
     place_probe.run("-c", "-d", "0.1", target.pid, FUNCTION).expect(0)
 
 
+def test_killed_broker(place_probe, target):
+    """What was counted is told, and why no more is."""
+    live = place_probe.count(target.pid, FUNCTION)
+    made = int(target.ask("plain 20 2", "done")[2])
+    os.kill(machine.broker_of(live.process.pid), signal.SIGKILL)
+    result = live.finish().expect(1)
+    assert result.calls("calls_plain") == made
+    assert "the process that keeps privileges for this one has ended" in result.err
+
+
 def test_hang(place_probe, target):
     """Who hangs delays nobody, and can be ended."""
     live = place_probe.count(target.pid, FUNCTION)
@@ -114,6 +123,14 @@ def test_hang(place_probe, target):
     made = int(target.ask("plain 20 2", "done")[2])
     live.resume()
     assert live.stop().expect(0).calls("calls_plain") == made
+
+
+def test_listened_to(place_probe, target, tmp_path):
+    """Where somebody else answers its system calls it can have no broker."""
+    place_probe.before = [machine.tool("failing_calls"), tmp_path / "calls", "setsid", "EIO", 0]
+    result = place_probe.run("-c", "-d", "0.1", target.pid, FUNCTION).expect(1)
+    assert "somebody listens to our system calls already" in result.err and "--no-sandbox" in result.err
+    place_probe.run("--no-sandbox", "-c", "-d", "0.1", target.pid, FUNCTION).expect(0)
 
 
 def test_without(place_probe, target):

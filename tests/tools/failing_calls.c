@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * failing_calls RESULT SYSCALLS WHAT NTH PROGRAM [ARG]...: runs PROGRAM, in which the NTH of all calls of SYSCALLS
- * (names, with commas; "all") does not do what it should. They are counted from main()'s first on, in all threads and
- * all forks of PROGRAM; "NTH+" is from there on, "/NTH" each NTH one, 0 none. WHAT is
+ * (names, with commas; "all"; "none": it is only looked at) does not do what it should. They are counted from main()'s
+ * first on, in all threads and all forks of PROGRAM; "NTH+" is from there on, "/NTH" each NTH one, 0 none. The kernel
+ * lets one listen only, so PROGRAM cannot have a broker of its own unless it is "none". WHAT is
  *
  *	an error's name (EMFILE)   the call fails
  *	short                      half of what was asked for is read or written
@@ -176,6 +177,7 @@ enum { CALLS = sizeof(calls) / sizeof(calls[0]), ERRORS = sizeof(errors) / sizeo
 
 static struct {
 	bool wanted[CALLS];
+	bool any;
 	int error;
 	bool is_short;
 	bool damages;
@@ -215,8 +217,9 @@ static void want(char *names)
 			run.wanted[i] |= is_it;
 			found |= is_it;
 		}
+		run.any |= found;
 		errno = EINVAL;
-		if (!found)
+		if (!found && strcmp(name, "none") != 0)
 			fail(name);
 	}
 }
@@ -281,19 +284,26 @@ static struct sock_fprog make_filter(struct sock_filter *at)
 	return (struct sock_fprog){ .len = (unsigned short)(at - first), .filter = first };
 }
 
-/* In the child. Its descriptor is told by memory: no call may be made that the filter holds. */
-static void be_program(char **argv, const sigset_t *mask, atomic_int *told, const atomic_int *taken)
+/* Its descriptor is told by memory: no call may be made that the filter holds. */
+static void listen_to_itself(atomic_int *told, const atomic_int *taken)
 {
 	struct sock_filter instructions[FILTER_MAX];
 	struct sock_fprog filter = make_filter(instructions);
 
-	sigprocmask(SIG_SETMASK, mask, NULL);
 	atomic_store(told, (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 					SECCOMP_FILTER_FLAG_NEW_LISTENER |
 						SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
 					&filter));
 	while (!atomic_load(taken))
 		sched_yield();
+}
+
+/* In the child. */
+static void be_program(char **argv, const sigset_t *mask, atomic_int *told, const atomic_int *taken)
+{
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (run.any)
+		listen_to_itself(told, taken);
 	execv(argv[0], argv);
 	_exit(100);
 }
@@ -307,12 +317,17 @@ static void start(char **argv, const sigset_t *mask)
 	if (words == MAP_FAILED || stat(argv[0], &run.program) != 0)
 		fail(argv[0]);
 	atomic_store(&words[0], NOTHING_YET);
+	/* What it leaves behind is ours. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	run.child = fork();
 	if (run.child < 0)
 		fail("fork");
 	if (run.child == 0)
 		be_program(argv, mask, &words[0], &words[1]);
 	run.pidfd = (int)syscall(SYS_pidfd_open, run.child, 0);
+	run.listener = -1;
+	if (!run.any)
+		return;
 	while ((told = atomic_load(&words[0])) == NOTHING_YET)
 		sched_yield();
 	run.listener = (int)syscall(SYS_pidfd_getfd, run.pidfd, told, 0);
@@ -464,8 +479,18 @@ static void answer_one(void)
 	(void)ioctl(run.listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
+/* Has all that the program has left behind ended? */
+static bool none_left(void)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		;
+	return pid < 0 && errno == ECHILD;
+}
+
 /* Until the program, and all that it has started, has ended; false: some of it is left. */
-static bool serve(int signals)
+static bool serve(int signals, int *status, struct rusage *usage)
 {
 	struct pollfd from[] = { { .fd = run.listener, .events = POLLIN },
 				 { .fd = signals, .events = POLLIN },
@@ -475,17 +500,21 @@ static bool serve(int signals)
 	for (;;) {
 		struct signalfd_siginfo signal;
 
-		poll(from, sizeof(from) / sizeof(from[0]), end_ms == UINT64_MAX ? -1 : 100);
-		if (from[1].revents &&
+		poll(from, sizeof(from) / sizeof(from[0]), end_ms == UINT64_MAX ? -1 : 10);
+		if (from[1].revents && end_ms == UINT64_MAX &&
 		    read(signals, &signal, sizeof(signal)) == (ssize_t)sizeof(signal))
 			kill(run.child, (int)signal.ssi_signo);
 		if (from[2].revents) {
+			if (wait4(run.child, status, 0, usage) != run.child)
+				fail("wait4");
 			end_ms = clock_now_ms() + LEFT_SECONDS * 1000;
 			from[2].fd = -1;
 		}
 		if (from[0].revents & POLLIN)
 			answer_one();
 		else if (from[0].revents)
+			from[0].fd = -1;
+		if (end_ms != UINT64_MAX && none_left())
 			return true;
 		if (clock_now_ms() > end_ms)
 			return false;
@@ -533,9 +562,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &forwarded, &before);
 	signals = signalfd(-1, &forwarded, SFD_CLOEXEC);
 	start(argv + ARGUMENTS_BEFORE, &before);
-	is_left = !serve(signals);
-	if (wait4(run.child, &status, 0, &usage) != run.child)
-		fail("wait4");
+	is_left = !serve(signals, &status, &usage);
 	write_result(argv[1], &usage, is_left);
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);

@@ -48,7 +48,7 @@ static const struct {
 	{ "rows", way_rows },	    { "threads", way_threads },	  { "forks", way_forks },
 	{ "exec", way_exec },	    { "unshare", way_unshare },	  { "files", way_files },
 	{ "ring", way_ring },	    { "traps", way_traps },	  { "memory", way_memory },
-	{ "symbols", way_symbols }, { "truncate", way_truncate },
+	{ "symbols", way_symbols }, { "truncate", way_truncate }, { "thread-exec", way_exec },
 };
 
 static void *go(void *argument)
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		unsigned long made;
 
 		if (sscanf(line, "begin %31s %lu", name, &number) >= 1) {
-			/* By the main thread, as docs/limits.md has it. */
+			/* "thread-exec" is by another than the main thread. */
 			if (strcmp(name, "exec") == 0)
 				way_exec();
 			if (!begin(name, &thread))
