@@ -36,7 +36,11 @@ enum {
 	THREADS_MAX = 256,
 	FIRST_FREE = 3,
 	STATUS_BYTES = 65536,
+	BUSY_MAX_US = 10000000, /* before all that is ordinary, without ever waiting */
 };
+
+/* What a target takes that has as much of all as we go along with, and then what is asked for. */
+#define DATA_MAX_BYTES (4ULL << 30)
 
 struct broker_hold {
 	pid_t pid;
@@ -239,7 +243,10 @@ static void set_limit(int which, rlim_t most)
 	setrlimit(which, &limit);
 }
 
-/* Nobody else's, where we may choose: nobody can stop us then, nor can we stop others. */
+/*
+ * Nobody else's, where we may choose: nobody can stop us then, nor can we stop others. A user
+ * namespace may have few users, or only the one that we are, who it is then.
+ */
 static int change_user(void)
 {
 	uid_t uid = OWN_USER + (uid_t)getpid();
@@ -248,9 +255,8 @@ static int change_user(void)
 		return 0;
 	/* privileges_drop() says which. */
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-	/* In a user namespace there may be few. */
 	if (setgroups(0, NULL) != 0)
-		return -errno;
+		return errno == EPERM ? 0 : -errno;
 	if (setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0) {
 		set_limit(RLIMIT_NPROC, THREADS_MAX);
 		return 0;
@@ -258,10 +264,10 @@ static int change_user(void)
 	if (errno == EINVAL && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
 	    setresuid(NOBODY, NOBODY, NOBODY) == 0)
 		return 0;
-	return -errno;
+	return errno == EINVAL ? 0 : -errno;
 }
 
-static int give_up_all(void)
+static int give_up_all(const struct broker_config *config)
 {
 	int result = change_user();
 
@@ -270,13 +276,17 @@ static int give_up_all(void)
 	if (result)
 		return result;
 	set_limit(RLIMIT_CORE, 0);
+	/* Not all of the machine's memory, nor a CPU that nobody else gets. */
+	if (!BROKER_SANITIZED)
+		set_limit(RLIMIT_DATA, (rlim_t)(DATA_MAX_BYTES + 2 * config->memory_bytes));
+	set_limit(RLIMIT_RTTIME, (rlim_t)BUSY_MAX_US);
 	prctl(PR_SET_DUMPABLE, BROKER_SANITIZED, 0, 0, 0);
 	return filter_install();
 }
 
-static int hand_over(int channel_fd)
+static int hand_over(const struct broker_config *config, int channel_fd)
 {
-	int listener_fd = give_up_all(), result;
+	int listener_fd = give_up_all(config), result;
 	char word;
 
 	if (listener_fd < 0)
@@ -327,7 +337,7 @@ int broker_start(struct broker_hold **out, const struct broker_config *config, s
 	result = hold->pid < 0 ? -errno : 0;
 	close(ends[1]);
 	if (result == 0)
-		result = hand_over(hold->channel_fd);
+		result = hand_over(config, hold->channel_fd);
 	if (result) {
 		broker_end(hold);
 		return refuse(err, result);

@@ -25,6 +25,7 @@ struct broker_config {
 	const char *const
 		*paths; /* what the user has named is read as the user, and what is in it */
 	size_t path_count;
+	uint64_t memory_bytes;	  /* of --memory, beside what is taken anyway */
 	const char *publish_path; /* what is written as a whole goes there; NULL: nothing is */
 	int (*publish)(const char *path, const char *bytes, size_t length);
 };

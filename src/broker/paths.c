@@ -50,8 +50,9 @@ static const char *const of_target[] = {
 };
 
 static const char *const of_served[] = {
-	"",	"stat", "status",      "maps",		"exe",	   "fd",      "fd/#",
-	"task", "comm", "task/#/stat", "task/#/status", "cmdline", "uid_map", "ns/*",
+	"",	   "stat", "status",	   "maps",	  "exe",	   "fd",
+	"fd/#",	   "task", "comm",	   "task/#/stat", "task/#/status", "cmdline",
+	"uid_map", "ns/*", "attr/current",
 };
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -118,21 +119,25 @@ static bool is_nothing(const struct stat *st)
 }
 
 /* What is neither file nor directory might do something when it is opened. */
-static bool is_plain(int fd)
+static int check_plain(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 &&
-	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || is_nothing(&st));
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || is_nothing(&st))
+		return 0;
+	return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
 }
 
 /* The same once more, to be read. */
 static int open_again(int found, int flags)
 {
+	int result = check_plain(found);
 	char path[32];
 
-	if (!is_plain(found))
-		return -ENOTSUP;
+	if (result)
+		return result;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 	/* Nor is waited for who has a lease on it. */
 	return open_how(AT_FDCWD, path, (flags & O_DIRECTORY) | O_RDONLY | O_NONBLOCK | O_NOCTTY,

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,6 +68,7 @@ struct uprobes {
 	size_t probe_capacity;
 	uint32_t perf_type;
 	pid_t anchor_tid; /* the thread whose memory the events are bound to */
+	void *watched;	  /* a page of the first event, so that poll() tells of it */
 };
 
 /* The kernel resolves this to the open file itself, deleted or not. */
@@ -294,6 +296,22 @@ static void probe_close(const struct perf_probe *probe)
 	close(probe->event_fd);
 }
 
+static void unwatch(struct uprobes *uprobes)
+{
+	if (uprobes->watched)
+		munmap(uprobes->watched, (size_t)sysconf(_SC_PAGESIZE));
+	uprobes->watched = NULL;
+}
+
+/* Where that is refused, an exec by a thread is not noticed. */
+static void watch(struct uprobes *uprobes)
+{
+	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+			  uprobes->probes[0].event_fd, 0);
+
+	uprobes->watched = page == MAP_FAILED ? NULL : page;
+}
+
 static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
 {
 	if (!vector_reserve(&uprobes->probes, &uprobes->probe_capacity,
@@ -306,6 +324,8 @@ static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_
 		if (sites[i].error == 0)
 			uprobes->probe_count++;
 	}
+	if (uprobes->probe_count && !uprobes->watched)
+		watch(uprobes);
 	return 0;
 }
 
@@ -315,17 +335,18 @@ static pid_t choose_anchor(const struct process *process)
 	return process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
 }
 
-/* Has the thread ended? Another may have its number by now: if it has executed a program. */
+/* Has the thread ended? If another one has executed a program it has that thread's number. */
 static bool anchor_has_ended(const struct uprobes *uprobes)
 {
 	struct pollfd event = { .fd = uprobes->probes[0].event_fd };
 
 	return !process_thread_alive(uprobes->process, uprobes->anchor_tid) ||
-	       (poll(&event, 1, 0) == 1 && event.revents & POLLHUP);
+	       (uprobes->watched && poll(&event, 1, 0) == 1 && event.revents & POLLHUP);
 }
 
 static int renew_perf(struct uprobes *uprobes)
 {
+	unwatch(uprobes);
 	uprobes->anchor_tid = choose_anchor(uprobes->process);
 	for (size_t i = 0; i < uprobes->probe_count; i++) {
 		struct perf_probe renewed;
@@ -336,6 +357,7 @@ static int renew_perf(struct uprobes *uprobes)
 		probe_close(&uprobes->probes[i]);
 		uprobes->probes[i] = renewed;
 	}
+	watch(uprobes);
 	return 0;
 }
 
@@ -475,6 +497,7 @@ void uprobes_destroy(struct uprobes *uprobes)
 	detach_multi(uprobes);
 	for (size_t i = 0; i < uprobes->probe_count; i++)
 		probe_close(&uprobes->probes[i]);
+	unwatch(uprobes);
 	free(uprobes->links);
 	free(uprobes->sites);
 	free(uprobes->probes);

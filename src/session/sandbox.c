@@ -57,6 +57,7 @@ int session_enter_sandbox(struct session *session, struct error *err)
 				      debuginfod_pid(session->fetching.debuginfod) :
 				      0 },
 		.paths = paths,
+		.memory_bytes = options->memory_bytes,
 		.publish_path = session->output.whole_path,
 		.publish = output_replace,
 	};

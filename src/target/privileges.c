@@ -50,6 +50,13 @@ enum {
 	PRIORITY_MOST = 50, /* of the follower */
 };
 
+static bool were_root;
+
+bool privileges_of_root(void)
+{
+	return were_root || geteuid() == 0;
+}
+
 bool privileges_have(unsigned int capability)
 {
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
@@ -76,6 +83,7 @@ void privileges_reduce(unsigned int wanted)
 	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 	bool had[NEEDED_COUNT], writes[WRITE_COUNT], splits[SPLIT_COUNT], signals;
 
+	were_root = geteuid() == 0;
 	if (capng_get_caps_process() != 0)
 		return;
 	if (wanted & PRIVILEGES_SPLIT)

@@ -34,6 +34,9 @@ int privileges_drop(void);
 /* Was CAP_ @capability in effect after privileges_reduce()? A broker has it then. */
 bool privileges_have(unsigned int capability);
 
+/* Were we root then? A process that has split a broker off is somebody else since. */
+bool privileges_of_root(void);
+
 /*
  * Append what will not be done for want of which capability: of those without which probes can be
  * placed all the same. False if none is missing.

@@ -75,7 +75,7 @@ static void explain(pid_t pid, char words[2 * WORDS_BYTES])
 	if (!privileges_have(CAP_SYS_PTRACE)) {
 		snprintf(
 			words, (size_t)2 * WORDS_BYTES, "%s",
-			geteuid() ?
+			!privileges_of_root() ?
 				"; run as root" :
 				", since place-probe is root without CAP_SYS_PTRACE: start it with that capability");
 		return;
@@ -117,7 +117,7 @@ int refusal_of_process(struct error *err, pid_t pid, const char *comm, const cha
 
 const char *refusal_remedy(void)
 {
-	if (geteuid())
+	if (!privileges_of_root())
 		return "run as root, or give it CAP_BPF and CAP_PERFMON";
 	if (!in_initial_user_ns())
 		return "this is root of a user namespace, run as root outside of it";

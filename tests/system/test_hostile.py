@@ -173,8 +173,9 @@ def test_exec_by_a_thread(place_probe, hostile, uprobe_by):
     machine.wait_until(is_counted_again, "the probes are renewed")
     hostile.ask(f"hits {CALLS}", "hits")
     result = live.stop().expect(0)
-    # More than once, where the thread that executes it was one that they hung on by its old number.
+    # Perf uprobes may have hung on the thread that executes it, by its old number, in between.
     assert set(result.summary()["lost"]) == {"anchor-thread-exited"}, str(result)
+    assert result.summary()["lost"]["anchor-thread-exited"] <= (2 if "perf" in uprobe_by else 1), str(result)
     assert of_each + CALLS < result.calls() <= 2 * of_each + tries + CALLS, str(result)
 
 
