@@ -12,7 +12,7 @@ from helpers import machine, pairs
 FULL = pairs.is_full()
 pytestmark = pytest.mark.fuzz if FULL else pytest.mark.beside
 
-SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "60" if FULL else "2"))
+SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "60" if FULL else "1"))
 # "1/2" is every other target, beginning with the second: for two processes.
 SHARE, OF = map(int, os.environ.get("PLACE_PROBE_FUZZ_SHARE", "0/1").split("/"))
 # (program in build/tests, corpus in the tree)

@@ -122,33 +122,32 @@ void answer_perf_event(const struct broker *broker, const struct seccomp_notif *
 /* Links --------------------------------------------------------------------------------------- */
 
 /* With copies of what is in the process's memory, which others there may change meanwhile. */
-static int link_uprobes(const struct broker *broker, struct link_create_uprobe_multi *attr)
+static int link_uprobes(const struct broker *broker, const struct link_create_uprobe_multi *asked)
 {
+	struct link_create_uprobe_multi attr = *asked;
 	_cleanup_free_ uint64_t *numbers = NULL;
 	char path[PATH_BYTES];
 	_cleanup_close_ int file_fd = -1;
 	size_t bytes;
-	long link;
 
-	if (attr->count == 0 || attr->count > SITES_MAX || attr->flags || attr->multi_flags ||
-	    attr->ref_ctr_offsets || attr->unused || !attr->offsets || !attr->cookies ||
-	    ((pid_t)attr->pid != broker->target.pid && (pid_t)attr->pid != broker->served.pid))
+	if (attr.count == 0 || attr.count > SITES_MAX || attr.flags || attr.multi_flags ||
+	    attr.ref_ctr_offsets || attr.unused || !attr.offsets || !attr.cookies ||
+	    ((pid_t)attr.pid != broker->target.pid && (pid_t)attr.pid != broker->served.pid))
 		return -EPERM;
-	file_fd = take_file(broker, attr->path, path);
+	file_fd = take_file(broker, attr.path, path);
 	if (file_fd < 0)
 		return file_fd;
-	bytes = attr->count * sizeof(*numbers);
+	bytes = attr.count * sizeof(*numbers);
 	numbers = malloc(2 * bytes);
 	if (!numbers)
 		return -ENOMEM;
-	if (served_read(broker, attr->offsets, numbers, bytes) ||
-	    served_read(broker, attr->cookies, numbers + attr->count, bytes))
+	if (served_read(broker, attr.offsets, numbers, bytes) ||
+	    served_read(broker, attr.cookies, numbers + attr.count, bytes))
 		return -EFAULT;
-	attr->offsets = (uint64_t)(uintptr_t)numbers;
-	attr->cookies = (uint64_t)(uintptr_t)(numbers + attr->count);
-	attr->path = (uint64_t)(uintptr_t)path;
-	link = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
-	return link < 0 ? -errno : (int)link;
+	attr.offsets = (uint64_t)(uintptr_t)numbers;
+	attr.cookies = (uint64_t)(uintptr_t)(numbers + attr.count);
+	attr.path = (uint64_t)(uintptr_t)path;
+	return uprobe_multi_link(&attr);
 }
 
 static int link_perf_event(int program_fd, int event_fd, uint64_t cookie)

@@ -27,7 +27,6 @@
 
 #include "arch/arch.h"
 #include "base/error.h"
-#include "base/request.h"
 #include "base/vector.h"
 #include "target/process.h"
 #include "target/refusal.h"
@@ -79,52 +78,11 @@ static void file_path(char path[PATH_BYTES], int fd)
 
 /* uprobe_multi -------------------------------------------------------------------------- */
 
-static int multi_create(const struct link_create_uprobe_multi *attr)
+int uprobe_multi_link(const struct link_create_uprobe_multi *attr)
 {
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
 
 	return fd < 0 ? -errno : (int)fd;
-}
-
-/* Tried out by whoever may load a program. */
-static bool try_multi(void)
-{
-	const struct bpf_insn return_0[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options,
-		    .expected_attach_type = (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-	uint64_t offset = 0;
-	struct link_create_uprobe_multi attr = {
-		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
-		.path = (uint64_t)(uintptr_t) "/",
-		.offsets = (uint64_t)(uintptr_t)&offset,
-		.count = 1,
-	};
-	bool works;
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", return_0,
-			       sizeof(return_0) / sizeof(return_0[0]), &options);
-
-	if (fd < 0)
-		return false;
-	/* A directory cannot be probed: EBADF says that the kernel knew what was asked for. */
-	attr.program_fd = (uint32_t)fd;
-	works = multi_create(&attr) == -EBADF;
-	/* The kernels that filter by process check the pid first, and this is none. */
-	attr.pid = (uint32_t)-1;
-	works = works && multi_create(&attr) == -EINVAL;
-	close(fd);
-	return works;
-}
-
-bool uprobe_multi_works(void)
-{
-	struct request_answer request = { 0 };
-
-	if (request_make(REQUEST_TRY_MULTI, &request))
-		return request.result == 1;
-	return try_multi();
 }
 
 /* A link on @sites, which are in one file; or -errno. */
@@ -150,7 +108,7 @@ static int link_open(const struct uprobes *uprobes, const struct uprobe_site *si
 	attr.offsets = (uint64_t)(uintptr_t)numbers;
 	attr.cookies = (uint64_t)(uintptr_t)(numbers + count);
 	file_path(path, sites[0].file_fd);
-	link = multi_create(&attr);
+	link = uprobe_multi_link(&attr);
 	free(numbers);
 	return link;
 }
@@ -236,26 +194,6 @@ static void attach_multi(struct uprobes *uprobes, struct uprobe_site *sites, siz
 
 /* perf events --------------------------------------------------------------------------- */
 
-int uprobe_perf_type(uint32_t *type, struct error *err)
-{
-	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
-	FILE *file = fopen(path, "re");
-	int fields;
-
-	if (!file)
-		return error_set(
-			err, -errno,
-			"this kernel has no uprobes for perf (%s: %s): leave --uprobe-by=perf out, or take a kernel with CONFIG_UPROBE_EVENTS",
-			path, strerror(errno));
-	fields = fscanf(file, "%u", type);
-	fclose(file);
-	return fields == 1 ?
-		       0 :
-		       error_set(err, -EPROTO,
-				 "%s holds no number: --self-test says what this kernel offers",
-				 path);
-}
-
 static int perf_link(int program_fd, int event_fd, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
@@ -310,6 +248,7 @@ static void watch(struct uprobes *uprobes)
 			  uprobes->probes[0].event_fd, 0);
 
 	uprobes->watched = page == MAP_FAILED ? NULL : page;
+	// cppcheck-suppress memleak
 }
 
 static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)

@@ -74,6 +74,9 @@ struct link_info_uprobe_multi {
 /* The value that a program for UPROBE_MULTI must be loaded with, BPF_TRACE_UPROBE_MULTI. */
 enum { UPROBE_MULTI_ATTACH_TYPE = 48 };
 
+/* Make such a link; -errno. */
+int uprobe_multi_link(const struct link_create_uprobe_multi *attr);
+
 /*
  * Does the kernel have uprobe_multi with a filter by process? (6.6 has it, but filters by
  * thread until 6.10.) Tried out, not derived from the version.

@@ -2,12 +2,13 @@
 """--async: every call as a whole is one that the target has made, and became what it has noted itself."""
 
 import collections
+import itertools
 import json
 import re
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 
 CALLS = "Asynced.Calls::"
 METHODS = ("Plain", "Number", "Value", "Bare")
@@ -164,8 +165,7 @@ def test_all_without_a_collection(run, variant, tell):
 
 
 @pytest.mark.beside(uprobes=True)
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("storm", ["gen0", "full", "background", "compacting", "server"])
+@pairs.choose("variant, storm", itertools.product(VARIANTS, ["gen0", "full", "background", "compacting", "server"]))
 def test_none_wrong_while_collected(run, variant, storm, tell):
     extra = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"} if storm == "server" else None
     done = run(variant, "compacting" if storm == "server" else storm, 6, 8, extra=extra)

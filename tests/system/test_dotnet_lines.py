@@ -5,13 +5,14 @@ tests/apps/sources calls a native function, which gets a uprobe, out of all kind
 """
 
 import collections
+import itertools
 import os
 import re
 import shutil
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 from helpers.records import plain
 
 PROBED = "libc.so.6!mrand48"
@@ -73,8 +74,7 @@ def compare(truths, seen):
     return lines
 
 
-@pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pairs.choose("variant, tiered", itertools.product(VARIANTS, [True, False]))
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
     truths, seen, hits = run(place_probe, app, short_tmp, 45)

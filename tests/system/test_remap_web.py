@@ -4,7 +4,7 @@ time of its life. The oracle is its own counts."""
 
 import pytest
 
-from helpers import apps, inject, machine
+from helpers import apps, inject, machine, pairs
 
 OWN = {
     "Around": "Web.Counting::Around",
@@ -76,7 +76,7 @@ def count(place_probe, app, number, patterns, only=None):
     return 0 if only and tiers_of(result) != {only} else exact
 
 
-@pytest.mark.parametrize("when", [*TIMES])
+@pytest.mark.parametrize("when", pairs.few(TIMES, "tiering", "warmed"))
 def test_server(place_probe, start, when):
     """No count is wrong without a word, all that is asked of it is answered, and it ends as it should."""
     app = start()

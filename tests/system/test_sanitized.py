@@ -11,7 +11,7 @@ import signal
 
 import pytest
 
-from helpers import apps, follow, latency, machine, sanitizers
+from helpers import apps, follow, latency, machine, pairs, sanitizers
 from helpers.follow import Followed, settle, tiers_of
 
 STATIC = apps.METHODS["static"]
@@ -94,7 +94,7 @@ def test_self_test(place_probe):
 
 # Precompiled code ------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("variant", ["r2r10", "comp10", "sf10", "sfc10", "sc8"])
+@pytest.mark.parametrize("variant", pairs.few(["r2r10", "comp10", "sf10", "sfc10", "sc8"], "comp10", "sfc10"))
 def test_count(place_probe, start_app, uprobe_by, variant):
     app = start_app(variant)
     live = place_probe.count(uprobe_by, app.pid, STATIC, "Counted.Generics::Same",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from helpers import machine
+from helpers import machine, pairs
 
 OFTEN = ["Ada", "Bo", "Cal", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Lou"]
 SELDOM = ["Max", "Ned", "Oz", "Pat"]
@@ -138,7 +138,7 @@ def test_named_ones_are_exact(start_app, place_probe):
         assert 0 < calls[method(name)] <= made[name] and last[method(name)]["watched"] < 1, str(result)
 
 
-@pytest.mark.parametrize("when", ["idle", "moving", "warm"])
+@pytest.mark.parametrize("when", pairs.few(["idle", "moving", "warm"], "moving"))
 def test_few_lines(start_app, place_probe, when):
     """Hundreds of methods, and more than enough of them compiled at run time: it is said what is short, how much of
     it, and what helps. With -v it is told of each."""

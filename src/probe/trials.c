@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * uprobe_shared_works(): tried out on code of our own, before the plan says what gets which probe.
+ * What the kernel has of uprobes (uprobes.h): tried out on code of our own, before the plan says
+ * what gets which probe.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -15,6 +17,7 @@
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/request.h"
 #include "probe/uprobes.h"
 
 enum {
@@ -22,6 +25,67 @@ enum {
 	TRIALS = 2,
 	PATH_BYTES = 32,
 };
+
+/* Tried out by whoever may load a program. */
+static bool try_multi(void)
+{
+	const struct bpf_insn return_0[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	uint64_t offset = 0;
+	struct link_create_uprobe_multi attr = {
+		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.path = (uint64_t)(uintptr_t) "/",
+		.offsets = (uint64_t)(uintptr_t)&offset,
+		.count = 1,
+	};
+	bool works;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", return_0,
+			       sizeof(return_0) / sizeof(return_0[0]), &options);
+
+	if (fd < 0)
+		return false;
+	/* A directory cannot be probed: EBADF says that the kernel knew what was asked for. */
+	attr.program_fd = (uint32_t)fd;
+	works = uprobe_multi_link(&attr) == -EBADF;
+	/* The kernels that filter by process check the pid first, and this is none. */
+	attr.pid = (uint32_t)-1;
+	works = works && uprobe_multi_link(&attr) == -EINVAL;
+	close(fd);
+	return works;
+}
+
+bool uprobe_multi_works(void)
+{
+	struct request_answer request = { 0 };
+
+	if (request_make(REQUEST_TRY_MULTI, &request))
+		return request.result == 1;
+	return try_multi();
+}
+
+int uprobe_perf_type(uint32_t *type, struct error *err)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	FILE *file = fopen(path, "re");
+	int fields;
+
+	if (!file)
+		return error_set(
+			err, -errno,
+			"this kernel has no uprobes for perf (%s: %s): leave --uprobe-by=perf out, or take a kernel with CONFIG_UPROBE_EVENTS",
+			path, strerror(errno));
+	fields = fscanf(file, "%u", type);
+	fclose(file);
+	return fields == 1 ?
+		       0 :
+		       error_set(err, -EPROTO,
+				 "%s holds no number: --self-test says what this kernel offers",
+				 path);
+}
 
 /* Open a uprobe on the start of @fd, for us alone. A descriptor, or -errno. */
 static int open_trial(int fd, uint32_t perf_type)
