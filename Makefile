@@ -69,7 +69,7 @@ ZSH_COMPLETION := share/zsh/vendor-completions/_place-probe
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit fuzzers benches tools \
+.PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit unit-of-kernel fuzzers benches tools \
 	demo check check-kernels check-both check-both-full check-all check-full check-sanitized \
 	fuzz bench soak deb
 
@@ -255,6 +255,8 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 	$(Q)$(MAKE) --no-print-directory $(FUZZ_BUILD_OPTIONS) $@
 
 unit: $(UNIT_TESTS) mapparse-tests
+# What depends on the kernel is not sanitized in check, and not all the rest is tried twice (tests/test_unit.py).
+unit-of-kernel: $(patsubst %.c,$(BUILD)/%,$(shell grep -l "unit_needs_root(" tests/unit/test_*.c) tests/unit/test_btf.c)
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
 tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn hostile)
@@ -279,13 +281,15 @@ check-full: how := --full
 check-sanitized: how := --sanitized
 check-both: how := --guests
 check-both-full: how := --full --guests
+units := unit-of-kernel
+check-full check-both-full: units := unit
 check check-full check-sanitized check-both check-both-full: setup
-	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit fuzzers asan tools
+	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all $(units) fuzzers asan tools
 	-$(Q)tests/part apps tests/apps/build
 	$(Q)tests/check $(how)
 
 check-kernels: setup
-	$(Q)tests/part 'build for kernels' tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit
+	$(Q)tests/part 'build for kernels' tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all unit-of-kernel
 	$(Q)tests/kernels/check
 
 lint: setup

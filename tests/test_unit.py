@@ -32,8 +32,8 @@ def marks_of(build, program):
 
 
 def where_in_check(program):
-    """Sanitized it measures nothing. What depends on the kernel is tried in guests, which have no other build."""
-    return "build" if program in MEASURES | TAKES_REGISTERS | KERNELS else "build/asan"
+    """What depends on the kernel is tried in guests, which have no sanitized build: `make unit-of-kernel`."""
+    return "build" if program in KERNELS or program.removeprefix("unit/") in NEED_ROOT else "build/asan"
 
 
 def cases():
