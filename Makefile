@@ -256,7 +256,7 @@ $(FUZZ_BUILD)/libplace.a: $(SOURCES) Makefile $(shell find src bpf -name "*.h") 
 
 unit: $(UNIT_TESTS) mapparse-tests
 # What depends on the kernel is not sanitized in check, and not all the rest is tried twice (tests/test_unit.py).
-unit-of-kernel: $(patsubst %.c,$(BUILD)/%,$(shell grep -l "unit_needs_root(" tests/unit/test_*.c) tests/unit/test_btf.c)
+unit-of-kernel: $(patsubst %.c,$(BUILD)/%,$(shell grep -l unit_needs_root tests/unit/test_*.c) tests/unit/test_btf.c)
 fuzzers: $(FUZZERS) mapparse-fuzzers
 benches: $(BENCHES) mapparse-benches
 tools: $(TOOLS) $(addprefix $(BUILD)/tests/apps/,deep priced calls watched tree later.so blocked churn hostile)
