@@ -318,7 +318,7 @@ def expect(project, rerun):
 
 
 def test_lint_runs_what_has_changed(project):
-    """A header counts for all that includes it, the configuration for what it configures."""
+    """A header counts for all that includes it."""
     expect(project, 0)
     project.write("src/used.h", "#define USED 4\n")
     expect(project, 1 + 3)  # its format; the analyses of what includes it by way of another
@@ -327,6 +327,10 @@ def test_lint_runs_what_has_changed(project):
     expect(project, 0)
     project.write("src/far.h", "#define FAR 2\n")
     expect(project, 1)
+
+
+@pairs.only_full
+def test_lint_runs_what_is_configured_anew(project):
     with open(project.home / ".clang-tidy", "a") as file:
         file.write("# another\n")
     expect(project, 2)
