@@ -434,9 +434,9 @@ void uprobes_destroy(struct uprobes *uprobes)
 	if (!uprobes)
 		return;
 	detach_multi(uprobes);
+	unwatch(uprobes);
 	for (size_t i = 0; i < uprobes->probe_count; i++)
 		probe_close(&uprobes->probes[i]);
-	unwatch(uprobes);
 	free(uprobes->links);
 	free(uprobes->sites);
 	free(uprobes->probes);
