@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/rights.h"
 #include "broker/broker_internal.h"
 #include "probe/uprobes.h"
 #include "target/privileges.h"
@@ -160,21 +161,9 @@ static void know_root(struct broker *broker)
 static int receive_descriptor(int channel_fd)
 {
 	char word;
-	struct iovec part = { &word, 1 };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	const struct cmsghdr *rights;
-	int fd = -1;
+	int fd;
 
-	if (recvmsg(channel_fd, &message, MSG_CMSG_CLOEXEC) != 1)
-		return -1;
-	rights = CMSG_FIRSTHDR(&message);
-	if (rights && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-	return fd;
+	return rights_receive(channel_fd, &word, 1, 0, &fd) == 1 ? fd : -1;
 }
 
 static void __attribute__((noreturn))
@@ -214,24 +203,6 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 }
 
 /* The other side ------------------------------------------------------------------------------ */
-
-static int send_descriptor(int channel_fd, int fd)
-{
-	char word = 0;
-	struct iovec part = { &word, 1 };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = { 0 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-	return sendmsg(channel_fd, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
-}
 
 static void set_limit(int which, rlim_t most)
 {
@@ -291,7 +262,7 @@ static int hand_over(const struct broker_config *config, int channel_fd)
 
 	if (listener_fd < 0)
 		return listener_fd;
-	result = send_descriptor(channel_fd, listener_fd);
+	result = rights_send(channel_fd, "", 1, listener_fd);
 	close(listener_fd);
 	if (result == 0 && recv(channel_fd, &word, 1, 0) != 1)
 		result = -ECHILD;

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "debuginfod/fetcher.h"
@@ -197,24 +198,11 @@ static void give_up(struct debuginfod *debuginfod, int problem)
 /* One answer, and the descriptor with it. 0: there is none; negative: there will be none. */
 static int receive(const struct debuginfod *debuginfod, struct fetch_message *message, int *fd)
 {
-	struct iovec part = { message, sizeof(*message) };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(*fd))];
-	struct msghdr header = { .msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control,
-				 .msg_controllen = sizeof(control) };
-	ssize_t got = recvmsg(debuginfod->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *rights;
+	ssize_t got = rights_receive(debuginfod->fd, message, sizeof(*message), MSG_DONTWAIT, fd);
 
-	*fd = -1;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (got != (ssize_t)sizeof(*message))
-		return -ECHILD;
-	rights = CMSG_FIRSTHDR(&header);
-	if (rights && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(*fd)))
-		memcpy(fd, CMSG_DATA(rights), sizeof(*fd));
-	return 1;
+	return got == (ssize_t)sizeof(*message) ? 1 : -ECHILD;
 }
 
 static void take(struct debuginfod *debuginfod, const struct fetch_message *message, int fd)

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/rights.h"
+
 static int asker; /* the socket; who asks is at its other end */
 
 struct library {
@@ -66,25 +68,6 @@ static void set_bounds(void)
 	setenv(DEBUGINFOD_MAXSIZE_ENV_VAR, "1073741824", 0);
 }
 
-static int answer(int to, const struct fetch_message *message, int fd)
-{
-	struct iovec part = { (void *)(uintptr_t)message, sizeof(*message) };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = { 0 };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		struct cmsghdr *rights = (struct cmsghdr *)control;
-
-		*rights = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
-					    .cmsg_level = SOL_SOCKET,
-					    .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-		header.msg_control = control;
-		header.msg_controllen = sizeof(control);
-	}
-	return sendmsg(to, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*message) ? 0 : -1;
-}
-
 void fetcher_run(int socket)
 {
 	struct fetch_message message = { 0 };
@@ -95,13 +78,13 @@ void fetcher_run(int socket)
 	set_bounds();
 	result = load(&library);
 	message.result = result;
-	if (answer(socket, &message, -1) || result || !library.find)
+	if (rights_send(socket, &message, sizeof(message), -1) || result || !library.find)
 		_exit(1);
 	while (recv(socket, &message, sizeof(message), 0) == (ssize_t)sizeof(message)) {
 		int fd = library.find(library.client, message.id, (int)message.size, NULL);
 
 		message.result = fd < 0 ? fd : 0;
-		if (answer(socket, &message, fd))
+		if (rights_send(socket, &message, sizeof(message), fd))
 			break;
 		if (fd >= 0)
 			close(fd);
