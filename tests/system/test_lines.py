@@ -77,12 +77,18 @@ class Program:
                     return address + offset - at
         raise AssertionError(f"nothing is loaded from {offset:#x}")
 
-    def at(self, tool, address):
-        """What `tool` has for it: (function, file, line), the innermost first."""
-        lines = machine.run(tool, "-i", "-f", "-C", "-e", self.whole, hex(address)).stdout.splitlines()
-        for function, place in zip(lines[::2], lines[1::2]):
-            file, line = re.match(r"(.*):(\d+|\?)", place).groups()
-            yield plain(function), file, None if line in ("?", "0") else int(line)
+    def at(self, tool, addresses):
+        """What `tool` has for each: (function, file, line), the innermost first."""
+        said = machine.run(tool, "-a", "-i", "-f", "-C", "-e", self.whole, *map(hex, addresses)).stdout
+        # Before what is at an address it says that again.
+        of_each = [part.splitlines()[1:] for part in re.split("^(?=0x)", said, flags=re.M)[1:]]
+        assert len(of_each) == len(addresses), said
+        return [[place_of(*pair) for pair in zip(lines[::2], lines[1::2])] for lines in of_each]
+
+
+def place_of(function, place):
+    file, line = re.match(r"(.*):(\d+|\?)", place).groups()
+    return plain(function), file, None if line in ("?", "0") else int(line)
 
 
 def plain(name):
@@ -107,21 +113,22 @@ def raw_frames(stack, module):
 
 def check(program, hits):
     """Each frame of the program is what the oracles say. How many addresses, and how deep functions were inlined."""
-    compared, deepest = {}, 0
+    compared = {}
     for hit in hits:
         for frames, returned in raw_frames(hit["stack"], program.path.name):
             address = program.linked(frames[0]["file_offset"] - returned)
             said = [(plain(frame["name"]), frame["file"], frame["line"]) for frame in frames]
             assert compared.setdefault(address, said) == said
             assert len({frame["offset"] for frame in frames}) == 1
-    for address, said in compared.items():
-        # libc's own code has no lines; binutils knows the file by its symbol.
-        if said[0][1] is None:
-            assert all(file is None or "/" not in file for _, file, _ in program.at("addr2line", address))
-            continue
-        for tool in program.oracles:
-            assert said == list(program.at(tool, address)), (hex(address), tool)
-        deepest = max(deepest, len(said))
+    # libc's own code has no lines; binutils knows the file by its symbol.
+    bare = [address for address, said in compared.items() if said[0][1] is None]
+    for said in program.at("addr2line", bare) if bare else []:
+        assert all(file is None or "/" not in file for _, file, _ in said)
+    known = [address for address in compared if address not in bare]
+    for tool in program.oracles if known else []:
+        for address, said in zip(known, program.at(tool, known)):
+            assert compared[address] == said, (hex(address), tool)
+    deepest = max((len(compared[address]) for address in known), default=0)
     return len(compared), deepest
 
 

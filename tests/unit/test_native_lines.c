@@ -6,6 +6,7 @@
  */
 #include "unit.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,15 +36,19 @@ static void write_found(const struct native_line *found, size_t count, char *to,
 	}
 }
 
-static void ask_addr2line(const char *file, uint64_t address, char *to, size_t size)
+/* What addr2line says of all addresses of the code: each after a line with the address. */
+static void ask_addr2line(const char *file, char *to, size_t size)
 {
-	char command[512];
+	char command[2048];
+	int written = snprintf(command, sizeof(command), "addr2line -a -i -f -e %s", file);
 	FILE *pipe;
 	char *note;
 	size_t length;
 
-	snprintf(command, sizeof(command), "addr2line -i -f -e %s 0x%llx", file,
-		 (unsigned long long)address);
+	for (uint64_t at = CODE; at < CODE + CODE_BYTES; at++)
+		written += snprintf(command + written, sizeof(command) - (size_t)written,
+				    " 0x%" PRIx64, at);
+	assert_true((size_t)written < sizeof(command));
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	length = fread(to, 1, size - 1, pipe);
@@ -54,23 +59,41 @@ static void ask_addr2line(const char *file, uint64_t address, char *to, size_t s
 		memmove(note, strchr(note, '\n'), strlen(strchr(note, '\n')) + 1);
 }
 
+/* What is said of @at, where *@rest begins with the x of 0xAT; it is after that then. */
+static const char *said_of(uint64_t at, char **rest)
+{
+	char *text;
+
+	assert_int_equal(**rest, 'x');
+	assert_int_equal(strtoull(*rest + 1, &text, 16), at);
+	assert_int_equal(*text, '\n');
+	*rest = strstr(text, "\n0x");
+	if (!*rest)
+		return text + 1;
+	(*rest)[1] = '\0';
+	*rest += 2;
+	return text + 1;
+}
+
 /* Each address of the code of @name, a file of the corpus; how many were three deep. */
 static size_t compare(const char *name)
 {
 	struct golden golden = golden_read(name);
 	struct native_lines *lines = native_lines_create(golden_span(&golden), SHIFT);
 	struct native_line found[NATIVE_LINES_MAX];
-	char path[256], expected[TEXT_BYTES], said[TEXT_BYTES];
+	static char all[TEXT_BYTES * CODE_BYTES];
+	char path[256], said[TEXT_BYTES], *rest = all + 1;
 	size_t deep = 0;
 
 	assert_true(native_lines_are_in(golden_span(&golden)));
 	snprintf(path, sizeof(path), "tests/golden/%s", name);
+	ask_addr2line(path, all, sizeof(all) - 1);
 	for (uint64_t at = CODE; at < CODE + CODE_BYTES; at++) {
 		size_t count = native_lines_find(lines, at + SHIFT, found);
+		const char *expected = said_of(at, &rest);
 
 		deep += count == 3;
 		write_found(found, count, said, sizeof(said));
-		ask_addr2line(path, at, expected, sizeof(expected));
 		if (count == 0)
 			assert_string_equal(expected, "??\n??:0\n");
 		else if (!found[0].function) /* between two, where addr2line goes by symbols */
