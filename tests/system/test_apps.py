@@ -3,13 +3,13 @@
 
 import pytest
 
-from helpers import apps, follow, machine
+from helpers import apps, follow, machine, pairs
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 
 
 @pytest.mark.beside
-@pytest.mark.parametrize("variant", apps.RUNTIMES)
+@pytest.mark.parametrize("variant", pairs.few(apps.RUNTIMES, "il8", "sc9", "sf10"))
 def test_targets_count_right(start, build_app, variant):
     """What everything else is held against: as many calls as asked for, of each kind."""
     app = start(variant)

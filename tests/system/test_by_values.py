@@ -2,6 +2,7 @@
 """--by=EXPR: calls, and how long they take, for each value of an argument, a field or a result, as the target has them."""
 
 import collections
+import itertools
 import re
 
 import pytest
@@ -57,7 +58,7 @@ def test_with_a_filter(share, place_probe, tmp_path, mode):
         assert counts_in(result, mode) == expected, expression
 
 
-@pytest.mark.parametrize("kind, expression, value_of", [
+OF_NATIVE = [
     ("order", "state", lambda call: "OPEN"),
     ("order", "shade", lambda call: {1: "red", 200: "green"}[call[1][2]]),
     ("order", "order.items", lambda call: call[1][0] and call[1][0]["items"]),
@@ -66,9 +67,12 @@ def test_with_a_filter(share, place_probe, tmp_path, mode):
     ("integers", "g", lambda call: call[1][6]),
     ("text", "letter", lambda call: call[1][1]),
     ("text", "yes", lambda call: call[1][2]),
-])
-@pytest.mark.parametrize("mode", ["count", "hist"])
-def test_native(place_probe, watched, mode, kind, expression, value_of):
+]
+
+
+@choose("mode, number", itertools.product(["count", "hist"], range(len(OF_NATIVE))))
+def test_native(place_probe, watched, mode, number):
+    kind, expression, value_of = OF_NATIVE[number]
     live = place_probe.live(*asked.OPTIONS[mode], "-j", f"--by={expression}", watched.pid, f"watched!watched_{kind}")
     calls = watched.make(kind, 60, 2)
     result = exact(live.stop())

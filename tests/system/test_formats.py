@@ -3,6 +3,7 @@
 so many times, and of Node, whose stacks V8 tells itself."""
 
 import collections
+import itertools
 import os
 import pathlib
 import pty
@@ -14,7 +15,7 @@ import time
 
 import pytest
 
-from helpers import machine, openmetrics, perf_script, pprof, speedscope, trace_event, v8_hits
+from helpers import machine, openmetrics, pairs, perf_script, pprof, speedscope, trace_event, v8_hits
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
@@ -382,8 +383,8 @@ DOCUMENTS = {"speedscope": lambda path: total(speedscope.parse(path.read_text())
 
 
 @pytest.mark.beside(uprobes=True)
-@pytest.mark.parametrize("end", ["interrupt", "terminate", "duration", "hits", "exit", "kill target"])
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pairs.choose("name, end", itertools.product(DOCUMENTS, ["interrupt", "terminate", "duration", "hits", "exit",
+                                                        "kill target"]))
 def test_whole_at_each_end(place_probe, caller, tmp_path, name, end):
     options = {"duration": ["-d", "1"], "hits": ["-N", "30"]}.get(end, [])
     path = tmp_path / "document"
