@@ -15,7 +15,7 @@ pytestmark = pytest.mark.beside
 
 pytest_plugins = "pytester"
 
-LINE = "   target-77  ( 77) [000] d.... 1.0: signal_generate: sig=5 errno=0 code=1 comm=target pid=77 grp=0 res=0"
+LINE = "   target-77  ( 77) [000] d.... 1.0: signal_deliver: sig=5 errno=0 code=1 sa_handler=0 sa_flags=0"
 # Fails until the file "well" is there, and leaves a note of each attempt.
 FAILING = """
 import pathlib

@@ -3,9 +3,10 @@
 
 Some hypervisors now and then lose what a debug exception was about (docs/limits.md, "Hardware
 breakpoints"). The kernel then sends the target SIGTRAP with si_code TRAP_BRKPT, which nothing else
-sends to a target (but who single-steps it through a system call: such tests are marked `stepped`, and never
-repeated), and .NET dies of it. The witness is the kernel's trace, not place-probe. It counts
-only if the process was one of ours, and a run has few repeats: what fails more often is no accident.
+sends to a target (but who single-steps it through a system call: what such a tracer takes is not
+delivered, and tests of the stepping itself are marked `stepped`, and never repeated), and .NET dies
+of it. The witness is the kernel's trace, not place-probe. It counts only if the process was one of
+ours, and a run has few repeats: what fails more often is no accident.
 What the spoilt attempts failed with is told at the end.
 """
 
@@ -50,7 +51,7 @@ class TraceLog:
         with contextlib.suppress(OSError):
             self.directory.mkdir()
             self.held = open(self.directory / "trace_marker", "wb")
-            event = self.directory / "events/signal/signal_generate"
+            event = self.directory / "events/signal/signal_deliver"
             # What this process and its threads start from now on is traced, and nothing else.
             (self.directory / "options/event-fork").write_text("1")
             (self.directory / "set_event_pid").write_text(str(self._own_pid()))
@@ -75,7 +76,7 @@ class TraceLog:
         if not self.works:
             return []
         return [line for line in (self.directory / "trace").read_text().splitlines()
-                if "signal_generate:" in line and (pids is None or may_be_of(line, pids))]
+                if "signal_deliver:" in line and (pids is None or may_be_of(line, pids))]
 
     def close(self):
         if self.held:

@@ -13,7 +13,6 @@ from helpers import machine, pairs
 CALLS = "Asynced.Calls::"
 METHODS = ("Plain", "Number", "Value", "Bare")
 VARIANTS = ["asynced10", "asynced9", "asynced8"]
-# Without optimisation state machines are classes.
 OUTCOMES = ("completed", "faulted", "canceled")
 BUFFER = "--buffer=64M"
 FILLS = 6  # as many as the target has
@@ -109,13 +108,14 @@ def check_records(run):
             assert record["duration_ns"] <= call["after"] - call["before"], call
 
 
-def check_totals(run):
+def check_totals(run, first_may_be_unknown=False):
     """Each call is counted once; those that are not known to be over are told as such."""
     for method, total in run.totals.items():
         calls = run.of(method)
         ended = sum(total[outcome] for outcome in OUTCOMES)
         assert total["started"] == len(calls)
-        assert total["synchronous"] == sum(call["synchronous"] for call in calls)
+        more = sum(call["synchronous"] for call in calls) - total["synchronous"]
+        assert 0 <= more <= (total["unknown_steps"] if first_may_be_unknown else 0)
         assert total["paired"] + total["not_paired"] == ended
         assert total["paired"] == sum(record["method"] == total["method"] for record in run.records)
         assert total["no_room"] == 0
@@ -142,11 +142,12 @@ def check_all(run):
     assert run.result.code == 0
 
 
-def check_collected(run):
-    """Nothing is wrong, and what is missing is counted."""
+def check_collected(run, classes=False):
+    """Nothing is wrong, and what is missing is counted. State machines that are no classes lie on the stack in their first
+    step, where nothing is moved."""
     assert run.collections > 0
     check_records(run)
-    check_totals(run)
+    check_totals(run, first_may_be_unknown=classes)
     # What is not exact is no success with --strict.
     exact = all(total["open"] is not None for total in run.totals.values())
     assert run.result.code == (0 if exact else 5)
@@ -172,13 +173,14 @@ def test_none_wrong_while_collected(run, variant, storm, tell):
     tell(f"{variant}, {storm}: {check_collected(done)}")
 
 
-@pytest.mark.parametrize("storm", ["none", "compacting"])
-def test_compiled_at_run_time(run_compiled, storm, tell):
-    done = run_compiled("asynced10-jit", storm, 4, 8)
+# Without optimisation state machines are classes.
+@pairs.choose("variant, storm", itertools.product(["asynced10-jit", "asynced10-debug"], ["none", "compacting"]))
+def test_compiled_at_run_time(run_compiled, variant, storm, tell):
+    done = run_compiled(variant, storm, 4, 8)
     if storm == "none":
         check_all(done)
     else:
-        tell(f"compiled at run time, {storm}: {check_collected(done)}")
+        tell(f"{variant}, {storm}: {check_collected(done, classes=variant == 'asynced10-debug')}")
 
 
 @pytest.mark.kernel

@@ -64,9 +64,11 @@ static const char *said_of(uint64_t at, char **rest)
 {
 	char *text;
 
-	assert_int_equal(**rest, 'x');
-	assert_int_equal(strtoull(*rest + 1, &text, 16), at);
-	assert_int_equal(*text, '\n');
+	/* It is there: the linter does not know that assertions end a test. */
+	if (!*rest || **rest != 'x' || strtoull(*rest + 1, &text, 16) != at || *text != '\n') {
+		fail_msg("addr2line says nothing of 0x%" PRIx64, at);
+		return "";
+	}
 	*rest = strstr(text, "\n0x");
 	if (!*rest)
 		return text + 1;
