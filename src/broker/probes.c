@@ -107,8 +107,13 @@ void answer_perf_event(const struct broker *broker, const struct seccomp_notif *
 		return;
 	if (tid == 0)
 		tid = (pid_t)call->pid; /* who asks */
+	/* One that has ended is nobody's, and who asks is told what the kernel says of such a one. */
+	if (cpu == -1 && !is_ours(broker, tid)) {
+		reply->error = -ESRCH;
+		return;
+	}
 	/* On each CPU, of which the program tells the target's hits; else of one thread. */
-	if (cpu == -1 ? !is_ours(broker, tid) : tid != -1 || cpu < 0)
+	if (cpu != -1 && (tid != -1 || cpu < 0))
 		return;
 	if (asked.type == PERF_TYPE_BREAKPOINT)
 		reply->fd = open_breakpoint(&asked, tid, cpu);

@@ -66,12 +66,17 @@ def is_hopeless():
     return bool(probe.said_dead) and not fire()
 
 
+def first_line(error):
+    return next(iter(str(error).splitlines()), "")
+
+
 class DeadBreakpoints:
     """The pytest plugin."""
 
     def __init__(self, is_expected):
         """Of a test and a reason: whether it may be skipped for that. What may not fails as it failed."""
         self.is_expected = is_expected
+        self.failures = []
         machine.Patience.is_hopeless = staticmethod(is_hopeless)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -94,7 +99,15 @@ class DeadBreakpoints:
             raise AssertionError(f"it said '{WHY}', and they do: {probe.said_dead[0]}")
         elif (outcome.excinfo and not issubclass(outcome.excinfo[0], (pytest.skip.Exception, KeyboardInterrupt))
               and self.is_expected(item.nodeid, WHY)):
+            self.failures.append(f"{item.nodeid}: {outcome.excinfo[0].__name__}: {first_line(outcome.excinfo[1])}")
             raise pytest.skip.Exception(WHY)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        """It may be for another reason that one failed: whoever doubts a skip finds here what it was."""
+        if self.failures:
+            terminalreporter.section("skipped, as there are no breakpoints; these failed so")
+        for failure in self.failures:
+            terminalreporter.write_line(failure)
 
 
 class FewAreEnough:

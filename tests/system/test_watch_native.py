@@ -161,15 +161,18 @@ def test_an_end_that_nothing_sees(place_probe, watched):
 def test_slow_calls_only(place_probe, watched):
     live = place_probe.live("--watch", "-j", "--min=20ms", watched.pid, "watched!watched_wait",
                              "watched!watched_depth")
-    watched.make("depth", 10)
+    made = watched.make("depth", 10)
     watched.app.ask("hold", "held")
     time.sleep(0.05)
     watched.app.tell("release")
     watched.app.unanswered -= 1
     live.wait_out(lambda text: '"call"' in text, "a call")
-    call, = exact(live.stop()).records("call")
-    assert call["method"] == "watched_wait" and call["duration_ns"] >= 20_000_000
-    assert call["result"]["value"] == 46
+    calls = exact(live.stop()).records("call")
+    assert all(call["duration_ns"] >= 20_000_000 for call in calls)
+    # Of the others some may have waited for a CPU for so long.
+    assert len(calls) <= len(made)
+    waited, = [call for call in calls if call["method"] == "watched_wait"]
+    assert waited["result"]["value"] == 46
 
 
 def test_command(place_probe, watched_program, short_tmp):

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/bpf.h>
 #include <poll.h>
 #include <signal.h>
@@ -326,8 +327,13 @@ static const char *probe_others(struct process *process)
 		return "a program of its own is loaded";
 	if (!refuses((int)syscall(SYS_perf_event_open, &attr, other_pid, -1, -1,
 				  PERF_FLAG_FD_CLOEXEC),
-		     EPERM))
+		     ESRCH))
 		return "a breakpoint in another process";
+	/* As the kernel has it: who looks for another thread then must be able to tell. */
+	if (!refuses((int)syscall(SYS_perf_event_open, &attr, INT_MAX, -1, -1,
+				  PERF_FLAG_FD_CLOEXEC),
+		     ESRCH))
+		return "a thread that is no more";
 	attr.sample_type = PERF_SAMPLE_REGS_USER;
 	if (!refuses((int)syscall(SYS_perf_event_open, &attr, target_pid, -1, -1,
 				  PERF_FLAG_FD_CLOEXEC),
