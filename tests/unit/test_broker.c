@@ -330,9 +330,9 @@ static const char *probe_others(struct process *process)
 		     ESRCH))
 		return "a breakpoint in another process";
 	/* As the kernel has it: who looks for another thread then must be able to tell. */
-	if (!refuses((int)syscall(SYS_perf_event_open, &attr, INT_MAX, -1, -1,
-				  PERF_FLAG_FD_CLOEXEC),
-		     ESRCH))
+	if (!refuses(
+		    (int)syscall(SYS_perf_event_open, &attr, INT_MAX, -1, -1, PERF_FLAG_FD_CLOEXEC),
+		    ESRCH))
 		return "a thread that is no more";
 	attr.sample_type = PERF_SAMPLE_REGS_USER;
 	if (!refuses((int)syscall(SYS_perf_event_open, &attr, target_pid, -1, -1,
