@@ -35,7 +35,8 @@ def run(pytester, name):
 def test_listed_one_is_skipped(pytester, dead):
     result = run(pytester, "test_listed")
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines([f"*{probe.DEAD}*"])
+    # What is behind the skip is told as well.
+    result.stdout.fnmatch_lines(["*::test_listed: AssertionError: for a reason of its own*", f"*{probe.DEAD}*"])
 
 
 def test_other_one_fails_as_it_did(pytester, dead):

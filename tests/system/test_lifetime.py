@@ -117,8 +117,8 @@ def test_target_exits(place_probe, app, uprobe_by):
 
 
 @pytest.mark.kernel
-def test_target_is_killed(place_probe, app):
-    live = place_probe.count(app.pid, STATIC)
+def test_target_is_killed(place_probe, app, uprobe_by):
+    live = place_probe.count(uprobe_by, app.pid, STATIC)
     app.calls("static", 60)
     os.kill(app.pid, signal.SIGKILL)
     app.process.wait()
