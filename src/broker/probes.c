@@ -107,7 +107,7 @@ void answer_perf_event(const struct broker *broker, const struct seccomp_notif *
 		return;
 	if (tid == 0)
 		tid = (pid_t)call->pid; /* who asks */
-	/* One that has ended is nobody's, and who asks is told what the kernel says of such a one. */
+	/* One that has ended is nobody's: who asks is told what the kernel says of such. */
 	if (cpu == -1 && !is_ours(broker, tid)) {
 		reply->error = -ESRCH;
 		return;
