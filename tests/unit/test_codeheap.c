@@ -97,7 +97,7 @@ UNIT_TEST(marks_everywhere)
 	}
 	look(&f);
 	assert_int_equal(f.jit->body_count, 0);
-	assert_true(processor_seconds() - began < 60); /* about 0.3 s as built for use */
+	assert_true(processor_seconds() - began < 15); /* about 0.3 s as built for use */
 	fixture_deinit(&f);
 }
 

@@ -89,7 +89,7 @@ static size_t compare(const char *name)
 
 	assert_true(native_lines_are_in(golden_span(&golden)));
 	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	ask_addr2line(path, all, sizeof(all) - 1);
+	ask_addr2line(path, all, sizeof(all));
 	for (uint64_t at = CODE; at < CODE + CODE_BYTES; at++) {
 		size_t count = native_lines_find(lines, at + SHIFT, found);
 		const char *expected = said_of(at, &rest);
