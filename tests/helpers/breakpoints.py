@@ -66,10 +66,6 @@ def is_hopeless():
     return bool(probe.said_dead) and not fire()
 
 
-def first_line(error):
-    return next(iter(str(error).splitlines()), "")
-
-
 class DeadBreakpoints:
     """The pytest plugin."""
 
@@ -99,7 +95,8 @@ class DeadBreakpoints:
             raise AssertionError(f"it said '{WHY}', and they do: {probe.said_dead[0]}")
         elif (outcome.excinfo and not issubclass(outcome.excinfo[0], (pytest.skip.Exception, KeyboardInterrupt))
               and self.is_expected(item.nodeid, WHY)):
-            self.failures.append(f"{item.nodeid}: {outcome.excinfo[0].__name__}: {first_line(outcome.excinfo[1])}")
+            kind, error, _ = outcome.excinfo
+            self.failures.append(f"{item.nodeid}: {kind.__name__}: {machine.first_line(str(error))}")
             raise pytest.skip.Exception(WHY)
 
     def pytest_terminal_summary(self, terminalreporter):

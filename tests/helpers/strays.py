@@ -134,7 +134,7 @@ class Attempt:
     def first_line(self):
         crash = getattr(self.reports[0].longrepr, "reprcrash", None)
         text = crash.message if crash else self.reports[0].longreprtext
-        return next(iter(text.splitlines()), "")
+        return machine.first_line(text)
 
     def lines(self):
         yield f"{self.test}: {len(self.signals)} debug exceptions without a cause, the first of them:"

@@ -261,12 +261,11 @@ MOVES_NOTHING = ["--min-semi-space-size=64", "--no-memory-reducer", "--no-increm
 
 
 @contextlib.contextmanager
-def probed():
+def probed(*flags):
     """One of the version that is used where it does not matter which."""
-    target = Probed(flags=MOVES_NOTHING)
-    yield target
-    assert target.quit() == 0
-    target.close()
+    with contextlib.closing(Probed(flags=[*flags, *MOVES_NOTHING])) as target:
+        yield target
+        assert target.quit() == 0
 
 
 def printed(place_probe, target, file, *options):

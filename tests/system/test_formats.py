@@ -357,14 +357,13 @@ def test_pprof_of_node(of_node, tmp_path):
 def test_pprof_of_inlined(place_probe, tmp_path):
     """What V8 has inlined is in one location with what has inlined it, which is the last there: as JSON has it of the
     same calls."""
-    target = v8_hits.Probed(flags=["--allow-natives-syntax", "--no-maglev", *v8_hits.MOVES_NOTHING])
-    args = ("--max-frames=256", target.pid, v8_hits.TARGETS["api"])
-    of_json = place_probe.live("-j", *args, timeout=60)
-    of_pprof = place_probe.live("--format=pprof", "-o", tmp_path / "p.pb.gz", *args, timeout=60)
-    target.run(10, tmp_path / "said", "loop", "called", "made")
-    hits = of_json.stop().expect(0).records("hit")
-    of_pprof.stop().expect(0)
-    target.close()
+    with v8_hits.probed("--allow-natives-syntax", "--no-maglev") as target:
+        args = ("--max-frames=256", target.pid, v8_hits.TARGETS["api"])
+        of_json = place_probe.live("-j", *args, timeout=60)
+        of_pprof = place_probe.live("--format=pprof", "-o", tmp_path / "p.pb.gz", *args, timeout=60)
+        target.run(10, tmp_path / "said", "loop", "called", "made")
+        hits = of_json.stop().expect(0).records("hit")
+        of_pprof.stop().expect(0)
     inlined = collections.Counter((frame["name"], caller["name"]) for hit in hits
                                   for frame, caller in zip(hit["stack"], hit["stack"][1:]) if frame["inlined"])
     found = collections.Counter()
