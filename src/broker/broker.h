@@ -20,7 +20,7 @@ struct process;
 enum { BROKER_CHILDREN = 2 };
 
 struct broker_config {
-	const struct process *process;	 /* the target */
+	const struct process *process;	 /* the target; NULL: only what is written is ours to do */
 	pid_t children[BROKER_CHILDREN]; /* whom we may end; 0: nobody */
 	const char *const
 		*paths; /* what the user has named is read as the user, and what is in it */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/request.h"
 #include "broker/broker_internal.h"
 
 /* Linux 6.6: whoever asks wakes us where it is, and we it, instead of on another CPU. */
@@ -71,6 +72,12 @@ static answerer answerer_of(int number)
 	}
 }
 
+/* All that there is to be asked for where there is no target. */
+static bool is_publishing(const struct seccomp_notif *call)
+{
+	return call->data.nr == SYS_bpf && call->data.args[0] == REQUEST_PUBLISH;
+}
+
 static void send_descriptor(const struct broker *broker, const struct seccomp_notif *call,
 			    const struct reply *reply)
 {
@@ -96,7 +103,7 @@ static void answer(const struct broker *broker, const struct seccomp_notif *call
 	answerer answer_it = answerer_of(call->data.nr);
 	struct seccomp_notif_resp response = { .id = call->id };
 
-	if (answer_it)
+	if (answer_it && (broker->config.process || is_publishing(call)))
 		answer_it(broker, call, &reply);
 	else
 		reply.error = -EPERM;
@@ -153,6 +160,11 @@ static void *work(void *argument)
 /* What it left is gone with its descriptors; that is said in its place. */
 static void tell_end(const struct broker *broker)
 {
+	if (!broker->config.process) {
+		dprintf(STDERR_FILENO,
+			"place-probe: the process that reads the record has ended by a signal or a crash: nothing that it would have printed since is there; read it where nothing else is at stake\n");
+		return;
+	}
 	dprintf(STDERR_FILENO,
 		"place-probe: the process that reads process %d (%s) has ended by a signal or a crash, and its probes with it: run again; process %d is as it was\n",
 		broker->target.pid, broker->target.comm, broker->target.pid);

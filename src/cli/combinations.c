@@ -39,7 +39,8 @@ bool options_is_for_replay(const char *name)
 					     "microseconds", "milliseconds", "seconds", "format",
 					     "timestamps",   "no-stack",     "stack",	"output",
 					     "interval",     "memory",	     "strict",	"verbose",
-					     "record",	     "replay",	     "base",	"flame" };
+					     "record",	     "replay",	     "base",	"flame",
+					     "no-sandbox" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0)

@@ -6,9 +6,12 @@
 #include "output/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,6 +22,7 @@ enum {
 	BUFFER_BYTES = 1 << 18,
 	HITS = 1U << MODE_HITS | 1U << MODE_HIST, /* with --min; the command line sees to it */
 	TOTALS = 1U << MODE_COUNT | 1U << MODE_HIST,
+	RIGHTS_ASKED = 0666,
 	MEMORY_PART = 2, /* of --memory; the rest is for stacks before they are written */
 };
 
@@ -61,7 +65,27 @@ static int64_t zone_now(const struct output *output)
 	return localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
 }
 
-int output_open(struct output *output, const struct options *options, struct error *err)
+static bool is_whole(enum format format)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (formats[i].format == format && formats[i].ops->whole)
+			return true;
+	}
+	return false;
+}
+
+/* As it is: what it has is replaced once it is known that there will be something else. */
+static FILE *open_to_write(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, RIGHTS_ASKED);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+int output_reserve(struct output *output, const struct options *options, struct error *err)
 {
 	bool is_file = false;
 	int result;
@@ -69,18 +93,11 @@ int output_open(struct output *output, const struct options *options, struct err
 	*output = (struct output){
 		.to = stdout,
 		.path = options->output_path,
-		.memory_bytes = options->memory_bytes / MEMORY_PART,
-		.ops = find_format(options),
-		.wall_clock = options->wall_clock,
-		.verbose = options->verbose,
-		.by_tid = options->by == LATENCY_BY_TID,
-		.unit = options->unit,
-		.linear = options->linear,
 		.start_ns = clock_now_ns(),
 	};
 	output->wall_offset_ns = (int64_t)(clock_read_ns(CLOCK_REALTIME) - output->start_ns);
 	output->zone_s = zone_now(output);
-	if (output->ops->whole && output->path) {
+	if (is_whole(options->format) && output->path) {
 		result = output_try_whole(output->path, &is_file, err);
 		if (result)
 			return result;
@@ -90,10 +107,29 @@ int output_open(struct output *output, const struct options *options, struct err
 		output->path = NULL;
 	}
 	if (output->path)
-		output->to = fopen(output->path, "we");
+		output->to = open_to_write(output->path);
 	if (!output->to)
 		return error_set(err, -errno, "cannot write to %s: %s; name another file with -o",
 				 options->output_path, strerror(errno));
+	return 0;
+}
+
+int output_start(struct output *output, const struct options *options, struct error *err)
+{
+	struct stat st;
+
+	output->memory_bytes = options->memory_bytes / MEMORY_PART;
+	output->ops = find_format(options);
+	output->wall_clock = options->wall_clock;
+	output->verbose = options->verbose;
+	output->by_tid = options->by == LATENCY_BY_TID;
+	output->unit = options->unit;
+	output->linear = options->linear;
+	if (output->path && fstat(fileno(output->to), &st) == 0 && S_ISREG(st.st_mode) &&
+	    ftruncate(fileno(output->to), 0) != 0)
+		return error_set(err, -errno,
+				 "cannot replace what is in %s: %s; name another file with -o",
+				 output->path, strerror(errno));
 	/* Else it is written in smaller blocks. */
 	output->buffer = malloc(BUFFER_BYTES);
 	if (output->buffer)
@@ -101,6 +137,22 @@ int output_open(struct output *output, const struct options *options, struct err
 	if (output->ops->begin && !output->ops->begin(output))
 		return error_set(err, -ENOMEM, "no memory for the output");
 	return 0;
+}
+
+int output_open(struct output *output, const struct options *options, struct error *err)
+{
+	int result = output_reserve(output, options, err);
+
+	return result ? result : output_start(output, options, err);
+}
+
+void output_abandon(struct output *output)
+{
+	if (output->to && output->to != stdout)
+		fclose(output->to);
+	free(output->buffer);
+	output->to = NULL;
+	output->buffer = NULL;
 }
 
 int output_flush(struct output *output)

@@ -267,7 +267,18 @@ struct output {
 	int64_t zone_s;		/* local time - UTC, at the start: a run's times do not jump */
 };
 
-/* Open @options->output_path or standard output, in the format that @options ask for. */
+/*
+ * Open @options->output_path or standard output, and leave what is there; then begin to write, in
+ * the format that @options ask for. Of the second the mode and how times are printed may be new:
+ * what they are may be known later than what may be opened.
+ */
+int output_reserve(struct output *output, const struct options *options, struct error *err);
+int output_start(struct output *output, const struct options *options, struct error *err);
+
+/* What was reserved is not written to. */
+void output_abandon(struct output *output);
+
+/* Both. */
 int output_open(struct output *output, const struct options *options, struct error *err);
 
 /* Write what is buffered. -EPIPE once nobody reads any more, or another errno. */

@@ -332,16 +332,15 @@ int record_take(struct record_reader **out, FILE *from, struct error *err)
 	return result;
 }
 
-int record_open(struct record_reader **reader, const char *path, struct error *err)
+FILE *record_file(const char *path, struct error *err)
 {
 	bool piped = strcmp(path, "-") == 0;
 	FILE *from =
 		piped ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "r") : fopen(path, "re");
 
-	*reader = NULL;
 	if (!from)
-		return error_set(err, -errno, "it cannot be opened: %s", strerror(errno));
-	return record_take(reader, from, err);
+		error_set(err, -errno, "it cannot be opened: %s", strerror(errno));
+	return from;
 }
 
 static void forget_reading(struct record_reader *reader)

@@ -53,13 +53,14 @@ struct record_end {
 	char lost[256];	 /* what and how much, or "nothing"; with @summarized */
 };
 
+/* Open the record at @path ("-": standard input), of which nothing is read. NULL with @err set. */
+FILE *record_file(const char *path, struct error *err);
+
 /*
- * Open the record at @path ("-": standard input), or take @from, which is closed then, and read how
- * its run was asked for. Or with @err set: -EINVAL, it is something else; -EPROTONOSUPPORT, of a
- * newer format; -EBADMSG, damaged; -ENODATA, it ends before that; or another errno.
- * record_reader_close() ends it; NULL is fine.
+ * Take @from, which is closed in any case, and read how its run was asked for. Or with @err set:
+ * -EINVAL, it is something else; -EPROTONOSUPPORT, of a newer format; -EBADMSG, damaged; -ENODATA,
+ * it ends before that; or another errno. record_reader_close() ends it; NULL is fine.
  */
-int record_open(struct record_reader **reader, const char *path, struct error *err);
 int record_take(struct record_reader **reader, FILE *from, struct error *err);
 void record_reader_close(struct record_reader *reader);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --replay, in the place of session/: what the options ask for is brought together with what the
- * record is of, and then the record is read into an output as that of the run.
+ * --replay, in the place of session/: files are opened, privileges given up, what the options ask
+ * for is brought together with what the record is of, and then the record is read into an output
+ * as that of the run.
  */
 #include "record/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,9 +18,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "broker/broker.h"
 #include "cli/combinations.h"
 #include "cli/modes.h"
 #include "record/reader.h"
+#include "target/privileges.h"
+#include "target/target.h"
 
 CLEANUP_POINTER(record_reader_close, struct record_reader)
 
@@ -186,13 +192,24 @@ static void log_end(const struct record_reader *reader, const struct record_end 
 		  process.comm ? process.comm : "?", end->summarized ? "; lost: " : "", end->lost);
 }
 
+/* What is opened with all privileges, and read without. */
+struct replay {
+	FILE *record;
+	FILE *base; /* NULL: there is none */
+	struct output output;
+	struct broker_hold *broker;
+};
+
 /* What the record at @path has goes to @output, as that which the other one is held against. */
-static int read_base(const struct options *options, const char *path, struct output *output,
+static int read_base(const struct options *options, const char *path, struct replay *run,
 		     struct record_end *end, struct error *err)
 {
 	_cleanup_(record_reader_close_at) struct record_reader *reader = NULL;
 	const struct record_view view = view_of(options);
-	int result = record_open(&reader, path, err);
+	struct output *output = &run->output;
+	int result = record_take(&reader, run->base, err);
+
+	run->base = NULL;
 
 	if (result == 0)
 		result = check_facts(options, record_facts(reader), err);
@@ -205,34 +222,35 @@ static int read_base(const struct options *options, const char *path, struct out
 	return result ? tell(err, result, path) : 0;
 }
 
-static enum replay_status replay(struct record_reader *reader, const struct options *options,
-				 const struct options *asked, struct error *err)
+static enum replay_status read_all(struct replay *run, struct record_reader *reader,
+				   const struct options *options, const struct options *asked,
+				   struct error *err)
 {
 	const struct record_facts *facts = record_facts(reader);
 	const struct record_view view = view_of(options);
 	struct error output_error = { .text = "" };
 	struct record_end end = { 0 }, base_end = { 0 };
-	struct output output;
+	struct output *output = &run->output;
 	int result = 0;
 
-	if (output_open(&output, options, err))
+	if (output_start(output, options, err))
 		return REPLAY_FAILED;
-	if (asked->base_path)
-		result = read_base(options, asked->base_path, &output, &base_end, err);
-	record_set_times(facts, &output);
+	if (run->base)
+		result = read_base(options, asked->base_path, run, &base_end, err);
+	record_set_times(facts, output);
 	if (options->verbose) {
 		log_facts(facts);
 		record_on_mapping(reader, log_mapping, NULL);
 	}
 	if (result == 0) {
-		result = record_read(reader, &view, &output, &end, err);
+		result = record_read(reader, &view, output, &end, err);
 		if (result)
 			tell(err, result, asked->replay_path);
 	}
-	end.lossy |= base_end.lossy || output.left_out != 0;
+	end.lossy |= base_end.lossy || output->left_out != 0;
 	if (record_process(reader).pid)
 		log_end(reader, &end, options->mode);
-	if (output_close(&output, &output_error)) {
+	if (output_close(output, &output_error)) {
 		*err = output_error;
 		result = -EIO;
 	}
@@ -244,12 +262,47 @@ static enum replay_status replay(struct record_reader *reader, const struct opti
 	return REPLAY_LOSSY;
 }
 
-enum replay_status replay_run(const struct options *asked, struct error *err)
+static int open_record(FILE **file, const char *path, struct error *err)
+{
+	*file = path ? record_file(path, err) : NULL;
+	return path && !*file ? error_in(err, -EIO, path) : 0;
+}
+
+/* A record is of a target's words, whoever has written it: nothing of it is read before this. */
+static int give_up_privileges(struct replay *run, const struct options *asked, struct error *err)
+{
+	const struct broker_config config = {
+		.memory_bytes = asked->memory_bytes,
+		.publish_path = run->output.whole_path,
+		.publish = output_replace,
+	};
+
+	if (asked->no_sandbox)
+		return 0;
+	target_prepare((run->output.whole_path ? PRIVILEGES_WRITE : 0) | PRIVILEGES_SPLIT);
+	/* Whoever is anybody has nothing to give up. */
+	return privileges_have(CAP_DAC_READ_SEARCH) ? broker_start(&run->broker, &config, err) : 0;
+}
+
+static int prepare(struct replay *run, const struct options *asked, struct error *err)
+{
+	int result = open_record(&run->record, asked->replay_path, err);
+
+	if (result == 0)
+		result = open_record(&run->base, asked->base_path, err);
+	if (result == 0)
+		result = output_reserve(&run->output, asked, err);
+	return result ? result : give_up_privileges(run, asked, err);
+}
+
+static enum replay_status read_record(struct replay *run, const struct options *asked,
+				      struct error *err)
 {
 	_cleanup_(record_reader_close_at) struct record_reader *reader = NULL;
 	struct options options;
-	int result = record_open(&reader, asked->replay_path, err);
+	int result = record_take(&reader, run->record, err);
 
+	run->record = NULL;
 	if (result) {
 		tell(err, result, asked->replay_path);
 		return REPLAY_FAILED;
@@ -258,5 +311,20 @@ enum replay_status replay_run(const struct options *asked, struct error *err)
 		error_in(err, -EINVAL, asked->replay_path);
 		return REPLAY_REFUSED;
 	}
-	return replay(reader, &options, asked, err);
+	return read_all(run, reader, &options, asked, err);
+}
+
+enum replay_status replay_run(const struct options *asked, struct error *err)
+{
+	struct replay run = { .record = NULL };
+	enum replay_status status =
+		prepare(&run, asked, err) ? REPLAY_FAILED : read_record(&run, asked, err);
+
+	if (run.record)
+		fclose(run.record);
+	if (run.base)
+		fclose(run.base);
+	output_abandon(&run.output);
+	broker_end(run.broker);
+	return status;
 }

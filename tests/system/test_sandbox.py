@@ -141,3 +141,76 @@ def test_without(place_probe, target):
     assert live.has_said("--no-sandbox")
     made = int(target.ask("plain 20 2", "done")[2])
     assert live.stop().expect(0).calls("calls_plain") == made
+
+
+@pytest.fixture
+def record(place_probe, target, tmp_path):
+    """The path of one, and what its run has printed."""
+    file = tmp_path / "run.record"
+    live = place_probe.count(f"--record={file}", target.pid, FUNCTION)
+    target.ask("plain 20 2", "done")
+    return file, live.stop().expect(0).out
+
+
+class Fed:
+    """A run that replays what it is fed, of which it has a part."""
+
+    def __init__(self, place_probe, directory, record, *options):
+        self.rest = record.read_bytes()
+        pipe = directory / "pipe"
+        os.mkfifo(pipe)
+        self.live = place_probe.start(f"--replay={pipe}", *options, patient=False)
+        self.writer = pipe.open("wb", buffering=0)
+        self.feed(len(self.rest) // 2)
+        # It has given up what it had by the time that it waits for more.
+        machine.wait_until(lambda: status_of(f"/proc/{self.live.process.pid}")["Seccomp"] == "2", "it has a filter")
+
+    def feed(self, number):
+        self.writer.write(self.rest[:number])
+        self.rest = self.rest[number:]
+
+    def end(self):
+        self.feed(len(self.rest))
+        self.writer.close()
+        return self.live.finish()
+
+
+def test_replay_has_no_privileges(place_probe, record, tmp_path):
+    file, printed = record
+    fed = Fed(place_probe, tmp_path, file, "-j", "-o", tmp_path / "out")
+    pid = fed.live.process.pid
+    status = status_of(f"/proc/{pid}")
+    assert {int(status[f"Cap{name}"], 16) for name in ("Inh", "Prm", "Eff", "Amb")} <= {0, left_to_it()}
+    assert status["NoNewPrivs"] == "1" and int(status["Uid"].split()[0]) > 0x70000000
+    assert files_to_write(pid) == {str(tmp_path / "out")}
+    broker = machine.broker_of(pid)
+    assert files_to_write(broker) <= {f"/proc/{pid}/mem"}
+    fed.end().expect(0)
+    assert (tmp_path / "out").read_text() == printed
+    assert machine.process_state(broker) is None
+
+
+def test_replay_in_the_place_of_another(place_probe, record, tmp_path):
+    """A whole file, which takes a directory that only root may write to; it keeps its owner."""
+    page = tmp_path / "metrics"
+    page.write_text("old")
+    os.chown(page, 1, 1)
+    place_probe.run(f"--replay={record[0]}", "--format=openmetrics", "-o", page).expect(0)
+    assert page.read_text().endswith("# EOF\n") and page.stat().st_uid == 1
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("metrics")] == ["metrics"]
+    # What is refused replaces nothing.
+    before = page.read_bytes()
+    place_probe.run(f"--replay={record[0]}", "-f", "-o", page).expect(2)
+    assert page.read_bytes() == before
+
+
+def test_replay_crashes(place_probe, record, tmp_path):
+    fed = Fed(place_probe, tmp_path, record[0])
+    result = fed.live.stop(signal.SIGSEGV)
+    assert result.code == -signal.SIGSEGV
+    assert "the process that reads the record has ended by a signal or a crash" in result.err
+
+
+def test_replay_without(place_probe, record, tmp_path):
+    replayed = place_probe.run(f"--replay={record[0]}", "--no-sandbox").expect(0)
+    assert replayed.out == place_probe.run(f"--replay={record[0]}").expect(0).out != ""

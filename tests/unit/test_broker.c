@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/request.h"
 #include "broker/broker_internal.h"
+#include "output/output.h"
 #include "probe/breakpoint_event.h"
 #include "probe/uprobes.h"
 #include "target/privileges.h"
@@ -36,6 +37,7 @@ static pid_t target_pid, other_pid;
 static char directory[] = "/tmp/place-probe-broker-XXXXXX";
 static char named[PATH_BYTES], secret[PATH_BYTES], inner[PATH_BYTES], way_out[PATH_BYTES];
 static const char word[] = "a word in memory";
+static bool has_target = true;
 
 /* A process that waits for its end; who ends before it, ends it. */
 static pid_t start_waiting(void)
@@ -97,9 +99,11 @@ static const char *give_up(struct target *target, struct broker_hold **hold)
 {
 	static struct error err;
 	const char *const paths[] = { named, inner };
-	const struct broker_config config = { .process = &target->process,
+	const struct broker_config config = { .process = has_target ? &target->process : NULL,
 					      .paths = paths,
-					      .path_count = 2 };
+					      .path_count = 2,
+					      .publish_path = named,
+					      .publish = output_replace };
 
 	target_prepare(PRIVILEGES_SPLIT);
 	return target_init(target, target_pid, &err) || broker_start(hold, &config, &err) ?
@@ -349,6 +353,43 @@ static const char *probe_others(struct process *process)
 UNIT_TEST(nothing_else_is_probed)
 {
 	without_privileges(probe_others);
+}
+
+/* Of a record that is read there is no target: even what the user has named is open by then. */
+static const char *publish_only(struct process *process)
+{
+	static const char text[] = "all of it";
+	struct request_publish request = { .bytes = (uint64_t)(uintptr_t)text,
+					   .length = sizeof(text) - 1 };
+	struct perf_event_attr attr =
+		breakpoint_event_attr((struct address){ (uint64_t)(uintptr_t)word }, true);
+
+	(void)process;
+	if (!refuses(open(named, O_RDONLY), EPERM) ||
+	    !refuses(open("/etc/passwd", O_RDONLY), EPERM))
+		return "a file is opened";
+	if (!refuses((int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC),
+		     EPERM))
+		return "it probes itself";
+	if (request_make(REQUEST_TRY_MULTI, &request.answer))
+		return "uprobes are tried";
+	if (!request_make(REQUEST_PUBLISH, &request.answer) || request.answer.result)
+		return "what is finished is not written";
+	return NULL;
+}
+
+UNIT_TEST(without_a_target_output_is_written)
+{
+	char text[32] = "";
+	int fd;
+
+	has_target = false;
+	without_privileges(publish_only);
+	has_target = true;
+	fd = open(named, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, text, sizeof(text) - 1), 9);
+	close(fd);
+	assert_string_equal(text, "all of it");
 }
 
 /* How it ends ---------------------------------------------------------------------------------- */
