@@ -79,7 +79,7 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{lane}: {meaning}")
     config.addinivalue_line("markers", "kernel: runs on every kernel of make check-kernels")
     config.addinivalue_line("markers", "anyone: needs no root")
-    config.addinivalue_line("markers", "breakpoints: all variants need some; see helpers/breakpoints.py")
+    config.addinivalue_line("markers", "breakpoints(needed=True): all variants need some; see helpers/breakpoints.py")
     config.addinivalue_line("markers", "stepped: single-steps its target, so that no signal tells of the hypervisor")
     config.counts = Counts()
     config.pluginmanager.register(config.counts)

@@ -107,33 +107,39 @@ class DeadBreakpoints:
             terminalreporter.write_line(failure)
 
 
+def needs_some(item):
+    """Whether all variants of it do. One of a file that is marked may need none: breakpoints(needed=False)."""
+    mark = item.get_closest_marker("breakpoints")
+    return bool(mark) and mark.kwargs.get("needed", True)
+
+
 class FewAreEnough:
     """Of the tests of a file that need breakpoints in all variants (a mark) few show that place-probe says what is
-    wrong, where there are none: after those one variant of each, which may pass for all that. In a full run all are
-    tried."""
+    wrong, where there are none. In a full run all are tried: a mark may be wrong."""
 
-    TRIED = 4
+    TRIED = 2
 
     def __init__(self):
         self.skipped = collections.Counter()
-        self.passed = set()
-
-    @staticmethod
-    def _names(node):
-        """Those of the file and of the test."""
-        return node.partition("::")[0], node.partition("[")[0]
+        self.marked = set()
+        self.passed = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
-        file, test = self._names(item.nodeid)
-        if (item.get_closest_marker("breakpoints") and self.skipped[file] >= self.TRIED and self.skipped[test]
-                and test not in self.passed and not pairs.is_full()):
+        if not needs_some(item):
+            return
+        self.marked.add(item.nodeid)
+        if (self.skipped[item.nodeid.partition("::")[0]] >= self.TRIED
+                and not pairs.is_full()):
             pytest.skip(WHY)
 
     def pytest_runtest_logreport(self, report):
-        file, test = self._names(report.nodeid)
-        if report.passed and report.when == "call":
-            self.passed.add(test)
-        elif report.skipped and WHY in str(report.longrepr):
-            self.skipped[file] += 1
-            self.skipped[test] += 1
+        if report.skipped and WHY in str(report.longrepr):
+            self.skipped[report.nodeid.partition("::")[0]] += 1
+        elif report.passed and report.when == "call" and report.nodeid in self.marked and not fire():
+            self.passed.append(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        """What need not be skipped next time."""
+        for test in self.passed:
+            terminalreporter.write_line(f"marked as in need of breakpoints, and passed without: {test}")

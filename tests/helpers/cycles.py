@@ -19,6 +19,8 @@ from . import inject, machine, many
 # A target does not live for ever: what comes up beside it is never taken away.
 CYCLES_OF_A_TARGET = 100
 VARIANTS = ["many8", "many9", "many10"]
+# How often each comes, of 100 times or so. What takes longest comes least.
+KINDS = {"attach": 80, "count": 12, "time": 4, "fold": 4, "kill": 4}
 # The guardian restores the mapping within 100 ms; the machine is busy.
 RESTORED_SECONDS = 5
 STOPPED = re.compile(r"one thread of it was stopped for (\d+) us")
@@ -140,6 +142,11 @@ class Cycles:
         self.counts["calls"] += sum(made)
         self.note(result.err)
 
+    def attach(self):
+        """On and off again, of all methods or of one."""
+        pattern = self.random.choice([many.PATTERN, self.random.choice(many.TIMES)])
+        self.note(self.place_probe.run("-c", "-j", "--remap", "-d", "0.01", self.app.pid, pattern).expect(0).err)
+
     def time(self):
         live = self.place_probe.live("-H", "-j", "--remap", self.app.pid, *many.TIMES)
         made = self.app.spin(self.random.randrange(6, 30))
@@ -173,7 +180,7 @@ class Cycles:
 
     def cycle(self):
         """One of them; what it was."""
-        kind = self.random.choices([self.count, self.time, self.fold, self.kill], weights=[6, 2, 2, 1])[0]
+        kind = self.random.choices([getattr(self, kind) for kind in KINDS], weights=KINDS.values())[0]
         kind()
         check_restored(self.app.pid)
         self.counts[kind.__name__] += 1

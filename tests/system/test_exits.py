@@ -227,7 +227,7 @@ def check_managed(bodies, code_of, directory, prologue_of=None):
 
 @pytest.mark.anyone
 @pytest.mark.parametrize("app, name", [
-    ("sc8", "System.Private.CoreLib.dll"), ("sc9", "System.Private.CoreLib.dll"),
+    *pairs.few([("sc8", "System.Private.CoreLib.dll"), ("sc9", "System.Private.CoreLib.dll")]),
     ("sc10", "System.Private.CoreLib.dll"), ("sc10", "System.Linq.Expressions.dll"),
     ("r2r10", "counter.dll")])
 def test_precompiled(tool, build_app, tmp_path, app, name):
@@ -273,7 +273,8 @@ def check_compiled(tool, pid, directory):
     bodies, refused = run(tool, "-p", pid)
     # The process runs on: code may be gone before it is read.
     assert refused.keys() <= {"unreadable-code"} and refused.total() <= 5, refused
-    check_managed([body for body in bodies if body.parts[0][1]],
+    # What the other tool takes most of the time for.
+    check_managed([body for body in bodies if body.parts[0][1]][::pairs.few([1], 3)[0]],
                   lambda body, begin, size: body.code[begin - body.begin:][:size], directory)
     for body in bodies:
         depths = {site.depth for site in body.exits.values()} - {None}

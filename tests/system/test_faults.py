@@ -170,7 +170,7 @@ def allocations_fail(trials, allocator, number):
     sites, calls = allocator.sites(), allocator.calls()
     assert len(sites) > 50
     ways = [f"site {site}" for site in spread(sites, number)]
-    ways += [f"from {1 + calls * i // 12}" for i in spread(range(12), 4)] + [f"each {n}" for n in (7, 50, 333)]
+    ways += [f"from {1 + calls * i // 12}" for i in spread(range(12), 3)] + [f"each {n}" for n in (7, 50, 333)]
     for way in ways:
         place_probe.again(allocator.before, allocator.environment(way))
         trials.attempt(way, lambda: allocator.where(place_probe.path))
@@ -181,7 +181,7 @@ def allocations_fail(trials, allocator, number):
 def test_allocations(place_probe, native, failing_allocator, tmp_path, mode):
     if sanitizers.is_sanitized(place_probe.path):
         pytest.skip("a sanitizer has an allocator of its own")
-    allocations_fail(Trials(place_probe, native[0], mode, *native[1:]), Allocator(failing_allocator, tmp_path), 6)
+    allocations_fail(Trials(place_probe, native[0], mode, *native[1:]), Allocator(failing_allocator, tmp_path), 4)
 
 
 def calls_fail(trials, calls, which, most):
@@ -235,7 +235,7 @@ def test_killed(place_probe, native, tmp_path, mode):
     target, pattern, call = native
     calls, trials = Calls(tmp_path), Trials(place_probe, target, mode, pattern, call)
     address, original = entry(place_probe, target, pattern)
-    for nth in phases(trials, calls, 8):
+    for nth in phases(trials, calls, 5):
         place_probe.again(calls.before(PHASES, "kill", nth))
         trials.attempt(f"killed at {nth}", killed=True)
         machine.wait_until(lambda: machine.memory_of(target.pid, address, 8) == original, "its probe goes")
@@ -248,7 +248,7 @@ def test_killed(place_probe, native, tmp_path, mode):
 def test_target_is_killed(place_probe, start_app, native, calls_program, tmp_path, mode):
     """The target is killed: it ends as documented, and soon."""
     calls, trials = Calls(tmp_path), Trials(place_probe, native[0], mode, *native[1:])
-    for nth in phases(trials, calls, 8):
+    for nth in phases(trials, calls, 5):
         victim = start_app("calls", executable=calls_program)
         place_probe.again(calls.before(PHASES, f"kill={victim.pid}", nth))
         live = place_probe.start(*MODES[mode], victim.pid, PLAIN, timeout=30)

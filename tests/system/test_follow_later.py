@@ -96,6 +96,7 @@ def test_beside_a_pattern_that_matches(place_probe, start, plugin_of, variant):
     assert re.search(r"match.*Plugin\.Tally::One|Plugin\.Tally::One.*match", warned), str(result)
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_nothing_yet_and_no_wait(place_probe, start):
     """Alone, such a pattern is most likely a slip of the pen."""
     app = start("fd10")
@@ -103,6 +104,7 @@ def test_nothing_yet_and_no_wait(place_probe, start):
     assert result.code == 3 and result.out == "", str(result)
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_waiting_in_vain(place_probe, start):
     app = start("fd10")
     live = place_probe.count("--strict", "--wait", app.pid, follow.KINDS["tally"])
@@ -266,6 +268,7 @@ def environment_of(app):
     return text.split("\0")
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_command_that_is_not_there(place_probe):
     result = place_probe.run("-c", follow.KINDS["static"], "--", "/nowhere/at-all")
     result.expect_sentence(1, "/nowhere/at-all")

@@ -75,6 +75,7 @@ def test_no_hold(place_probe, start, variant):
     assert follow.calls_of(result, "static") >= CALLS // 10, str(result)
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_no_hold_and_nothing_compiled(place_probe, start):
     """Where no body comes up meanwhile, nothing can have been missed."""
     app = start("r2r10", tiered=False)
@@ -83,6 +84,7 @@ def test_no_hold_and_nothing_compiled(place_probe, start):
     followed.end_exact()
 
 
+@pytest.mark.breakpoints(needed=False)
 @pytest.mark.parametrize("value", ["0", "10001", "-1", "soon", ""])
 def test_bad_bounds(place_probe, value):
     place_probe.run("-c", "--hold", value, "1", "A::b").expect_sentence(2, "hold", "10000")
@@ -171,6 +173,7 @@ def may_have_huge_pages(pid):
     return re.search(r"^THP_enabled:\s*([01])$", status, re.MULTILINE)[1] == "1"
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_no_huge_pages(place_probe, app, tmp_path):
     """On busy CPUs khugepaged would lock its memory for seconds. Nobody else loses them by that."""
     usual = may_have_huge_pages("self")
@@ -185,6 +188,7 @@ def test_no_huge_pages(place_probe, app, tmp_path):
 
 # Killed ---------------------------------------------------------------------------------------
 
+@pytest.mark.breakpoints(needed=False)
 @pytest.mark.parametrize("variant", [pytest.param("fd10", marks=pytest.mark.kernel), "il9", "il8"])
 def test_killed_during_a_hold(place_probe, start, variant):
     """Whoever is held goes on, and nobody else has waited at all. How long others stand still while place-probe does

@@ -3,6 +3,7 @@
 it does not know, and leaves nothing behind. The caps are those of docs/limits.md."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import random
@@ -110,8 +111,7 @@ def hits_now(target):
     return int(target.ask("hits 0", "hits")[1])
 
 
-@pytest.mark.parametrize(("way", "mode"), [(way, mode) for way in WAYS for mode in MODES] if pairs.is_full() else
-                         pairs.pairwise(WAYS, MODES))
+@pairs.choose("way, mode", itertools.product(WAYS, MODES))
 def test_way(place_probe, hostile, tmp_path, way, mode):
     """What it counts is what the target has counted, whatever that does meanwhile."""
     hostile.ask(f"begin {way} {WAYS[way]}", "begun")

@@ -78,7 +78,7 @@ def test_small(place_probe, start_mapped, variant):
         assert "metadata" in site["names_from"] or "dynamicClass::" in site["method"], site
 
 
-@pytest.mark.parametrize("variant", pairs.few(VARIANTS, "sc8", "sfc10"))
+@pytest.mark.parametrize("variant", pairs.few(VARIANTS, "sfc10"))
 def test_large(place_probe, start_mapped, plugin, variant):
     """More than 10,000 bodies: all of the framework that it uses, and every kind of method,
     from a file, from bytes, collectible, emitted, dynamic, and many instantiations."""

@@ -324,6 +324,7 @@ def test_other_instantiations_of_a_target_that_is_gone(place_probe, start_app):
     assert sorted(record["calls"] for record in result.records("count")) == [10, 100]
 
 
+@pytest.mark.breakpoints(needed=False)
 def test_methods_of_images_in_memory(place_probe, start_app):
     """Those without code are listed too, and doubtful when the target is gone."""
     app = start_app("sfc10", tiered=True)

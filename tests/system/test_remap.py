@@ -3,7 +3,6 @@
 long only, and the run ends where code changes that was thought to be final."""
 
 import os
-import pathlib
 import re
 import signal
 import types
@@ -218,6 +217,7 @@ def test_moving(place_probe, start_app, variant, mode):
     check_restored(app)
 
 
+@pytest.mark.breakpoints
 def test_moving_tiers(place_probe, start_app, build_app):
     """What is compiled while it is watched gets uprobes as well; what had no register until then is told."""
     build_app("native")
@@ -276,6 +276,7 @@ def test_moving_timed(place_probe, start_app, variant):
     check_restored(app)
 
 
+@pytest.mark.breakpoints
 def test_command(place_probe, build_app, short_tmp):
     """All code of a COMMAND comes while it is watched."""
     path = short_tmp / "counts"
@@ -316,6 +317,7 @@ def test_list(place_probe, start):
     check_restored(app)
 
 
+@pytest.mark.breakpoints
 def test_frontier(place_probe, start_app):
     """What was compiled last has a register, as its page is still written to."""
     app = start_app("fd10", tiered=True, extra=ALL_COMPILED)
@@ -348,6 +350,7 @@ def test_without_registers(place_probe, start_app):
     check_restored(app)
 
 
+@pytest.mark.breakpoints
 def test_no_file(place_probe, start_app):
     """W^X turned off: the code is in plain memory."""
     app = start_app("fd10", tiered=True, extra={**ALL_COMPILED, "DOTNET_EnableWriteXorExecute": "0"})
@@ -370,6 +373,7 @@ def test_either_means(place_probe, start):
     check_restored(app)
 
 
+@pytest.mark.breakpoints
 def test_refused(place_probe, start):
     """Where no thread can be stopped there are debug registers, and that is said."""
     app = start()
@@ -475,10 +479,9 @@ def test_killed(place_probe, start):
 
 
 def injector_of(live):
-    """The process of it, a child of place-probe's."""
-    children = pathlib.Path(f"/proc/{live.process.pid}/task/{live.process.pid}/children").read_text().split()
-    assert len(children) == 1, children
-    return int(children[0])
+    """The process of it, a child of place-probe's broker's."""
+    injector, = machine.children_of(machine.broker_of(live.process.pid))
+    return injector
 
 
 def test_both_killed(place_probe, start):

@@ -189,6 +189,7 @@ def test_maps(place_probe, app, tmp_path):
 
 # Code compiled at run time ---------------------------------------------------------------------
 
+@pytest.mark.breakpoints
 def test_breakpoints(place_probe, app):
     for kind in FOUR:
         app.calls(kind, 1)
@@ -201,6 +202,7 @@ def test_breakpoints(place_probe, app):
         assert result.calls(apps.FINALS[kind]) == 300, str(result)
 
 
+@pytest.mark.breakpoints
 def test_hist_of_breakpoints(place_probe, start_app):
     target = start_app("latency10-jit")
     target.ask("nap 1 1 1", "done")
@@ -224,6 +226,7 @@ def test_follow(place_probe, start, variant):
     assert "tier1" in tiers_of(followed.end_exact(), "static")
 
 
+@pytest.mark.breakpoints
 def test_follow_hist(place_probe, start_app):
     """Exits of new bodies are found while a thread waits."""
     target = start_app("latency10-jit", tiered=True)
@@ -234,6 +237,7 @@ def test_follow_hist(place_probe, start_app):
     assert record["count"] + record["not_timed"] == latency.truth(target, "Nap").returned, str(result)
 
 
+@pytest.mark.breakpoints
 def test_share(place_probe, app):
     """More bodies than registers, by turns."""
     five = [*FOUR, "final-instance"]
@@ -252,6 +256,7 @@ def test_share(place_probe, app):
     live.stop().expect(0)
 
 
+@pytest.mark.breakpoints
 def test_loaded_and_unloaded(place_probe, start, build_app):
     """An assembly that comes later, and goes again."""
     plugin = build_app("plugin")
@@ -263,6 +268,7 @@ def test_loaded_and_unloaded(place_probe, start, build_app):
     assert 0 < made == follow.calls_of(result, "tally"), str(result)
 
 
+@pytest.mark.breakpoints
 def test_command(place_probe, build_app, tmp_path):
     """A program from its first call on, and the names of its stacks."""
     output = tmp_path / "output"

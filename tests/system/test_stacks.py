@@ -16,7 +16,7 @@ from helpers.records import plain
 
 ROUNDS = 50
 PUSH_RBP = b"\x55"
-VARIANTS = ["stacks8", "stacks9", "stacks10", "stacks10-r2r"]
+VARIANTS = ["stacks8", "stacks9", "stacks10"]
 PROBED = "Stacks.Place::Probed"
 
 
@@ -82,7 +82,8 @@ def check(place_probe, app, directory, rounds):
 
 
 @pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*(pytest.param(variant, marks=pytest.mark.breakpoints) for variant in VARIANTS),
+                                     "stacks10-r2r"])
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
     truths, dropped, hits = check(place_probe, app, short_tmp, ROUNDS)
