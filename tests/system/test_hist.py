@@ -341,6 +341,7 @@ def test_slow_calls(target, measure):
 # Code compiled at run time --------------------------------------------------------------------
 
 
+@pytest.mark.breakpoints
 def test_jit_exact(jitted, measure):
     """Two methods with one return each have all four debug registers."""
     live = measure(jitted, ["Spin", "Nap"])
@@ -353,12 +354,14 @@ def test_jit_exact(jitted, measure):
     check_shares(hist(result, "Nap"), truth(jitted, "Nap"), ALL_SHARES)
 
 
+@pytest.mark.breakpoints
 def test_jit_several_exits(jitted, measure):
     live = measure(jitted, ["Early"])
     jitted.ask("early 4000 4", "done")
     check_counts(live.stop().expect(0), jitted, ["Early"])
 
 
+@pytest.mark.breakpoints
 def test_jit_tail_call(jitted, measure):
     """One method jumps to the other, whose stack pointer is then the same."""
     live = measure(jitted, ["Tail", "Tailed"])
@@ -366,6 +369,7 @@ def test_jit_tail_call(jitted, measure):
     check_counts(live.stop().expect(0), jitted, ["Tail", "Tailed"])
 
 
+@pytest.mark.breakpoints
 def test_jit_recursion(jitted, measure):
     live = measure(jitted, ["Ping", "Pong"])
     for depth in (1, 2, 50, 100):
@@ -373,6 +377,7 @@ def test_jit_recursion(jitted, measure):
     check_counts(live.stop().expect(0), jitted, ["Ping", "Pong"])
 
 
+@pytest.mark.breakpoints
 def test_jit_exceptions(jitted, measure):
     live = measure(jitted, ["Plain", "Catching"])
     for plan in ("cp!", "ccppp!", "c" + "p" * 40 + "!", "cpcpx", "crpft!"):
@@ -380,6 +385,7 @@ def test_jit_exceptions(jitted, measure):
     check_counts(live.stop().expect(0), jitted, ["Plain", "Catching"])
 
 
+@pytest.mark.breakpoints
 def test_jit_too_many_exits(jitted, place_probe, measure):
     """A method with more exits than registers are left is refused, and the plan says so."""
     listed = place_probe.run("-l", "-H", "-j", jitted.pid, METHODS["Ways"], METHODS["Nap"]).expect(0)
@@ -412,6 +418,7 @@ def test_storm(start_app, place_probe, variant, seconds, tell):
     tell(f"{variant}: storm: {survival}")
 
 
+@pytest.mark.breakpoints
 def test_storm_of_jitted(start_app, place_probe, tell):
     survival = latency.survive(lambda: start_app("latency10-jit"), place_probe, STORM_COMPILED, 6)
     counts = {record["method"].partition("(")[0]: record["count"] for record in survival.result.records("hist")}

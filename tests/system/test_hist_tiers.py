@@ -10,7 +10,7 @@ import pytest
 from helpers import follow, machine
 from helpers.latency import ALL_SHARES, METHODS, check_counts, check_shares, check_sum, hist, truth
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.breakpoints]
 
 # The methods of an app that is precompiled begin so; else each is compiled when it is first called.
 ALL_IS_COMPILED = {"DOTNET_ReadyToRun": "0"}

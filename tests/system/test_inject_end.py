@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from helpers import inject, machine
+from helpers import inject, machine, pairs
 
 pytestmark = [pytest.mark.alone, pytest.mark.stepped,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
-ROUNDS = 40
+ROUNDS = pairs.few([40], 20)[0]
 LIMIT_S = 0.1
 LATEST_S = 0.03
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import machine
 from helpers.latency import EXACT, METHODS, truth
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.breakpoints]
 
 COMMANDS = {"Nap": "nap 5 4 2", "Spin": "spin 100 20 2", "Direct": "direct 3 20 2", "Tailed": "tail 10 2",
             "Tick": "frames-tick cpp. 3 2"}

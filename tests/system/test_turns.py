@@ -65,6 +65,7 @@ def last_records(result):
 
 
 @pytest.mark.alone
+@pytest.mark.breakpoints
 @pytest.mark.parametrize("when", ["cold", "moving", "warm"])
 def test_each_is_seen(start_app, place_probe, when):
     """However it is attached, each method that is called has hits, and a share of the time."""
@@ -99,6 +100,7 @@ def test_each_is_seen(start_app, place_probe, when):
 
 
 @pytest.mark.alone
+@pytest.mark.breakpoints
 def test_text(start_app, place_probe):
     """The share and the estimate stand beside each count."""
     target = start_app("latency10-jit", tiered=True)
@@ -120,6 +122,7 @@ def test_text(start_app, place_probe):
 
 
 @pytest.mark.alone
+@pytest.mark.breakpoints
 def test_named_ones_are_exact(start_app, place_probe):
     """Three that are named are counted to the call through all tiers, beside all the others, which have hits too."""
     target = start_app("latency10-jit", tiered=True)

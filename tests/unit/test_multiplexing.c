@@ -14,6 +14,16 @@ enum { BODIES = 6, SITES = FIRST + 16 };
 
 static const uint64_t TURN_NS = 100 * NS_PER_MS;
 
+/* It goes on with each look at it, and with no other: who has to wait for a CPU has waited no time. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static long looks;
+
+	(void)clock;
+	*now = (struct timespec){ .tv_sec = 1000000, .tv_nsec = NS_PER_US * ++looks };
+	return 0;
+}
+
 /* As if so much time had gone by. */
 static void age(struct fixture *f, uint64_t ns)
 {
