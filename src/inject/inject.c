@@ -3,6 +3,7 @@
 #include "inject/inject.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 enum {
 	ANSWER_MS = 10000, /* it takes a second if no thread is fit; the machine may be busy */
 	END_MS = 2000,
+	ABOVE_PROBES = 1 << 14, /* more descriptors than uprobe_multi takes */
 };
 
 struct injector {
@@ -251,6 +253,21 @@ static pid_t start(struct injector *injector, struct error *err)
 	return injector_start(injector->process->proc_fd, own_fd, &injector->channel_fd, err);
 }
 
+/*
+ * If we are killed the injector is to know it at once. What we are seen to end by comes after all
+ * our descriptors were closed, and the kernel takes half a second for some of those, as probes are,
+ * where all CPUs are busy (synchronize_rcu_tasks_trace()). The last one goes first.
+ */
+static void move_up(int *fd)
+{
+	int above = fcntl(*fd, F_DUPFD_CLOEXEC, ABOVE_PROBES);
+
+	if (above < 0)
+		return;
+	close(*fd);
+	*fd = above;
+}
+
 int injector_create(struct injector **out, const struct process *process, struct error *err)
 {
 	struct injector *injector = calloc(1, sizeof(*injector));
@@ -265,6 +282,7 @@ int injector_create(struct injector **out, const struct process *process, struct
 		free(injector);
 		return result;
 	}
+	move_up(&injector->channel_fd);
 	result = ask(injector, INJECT_ASK, NULL, 0, NULL, err);
 	if (result) {
 		injector_destroy(injector);

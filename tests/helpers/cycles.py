@@ -103,6 +103,7 @@ class Cycles:
         self.random = random.Random(seed)
         self.counts = collections.Counter()
         self.stops = []
+        self.restored = []
         self.app = self.beside = None
 
     def start(self, variant):
@@ -178,8 +179,10 @@ class Cycles:
             live.has_attached()
         time.sleep(self.random.random() * 0.3)
         live.process.send_signal(signal.SIGKILL)
-        self.app.answer("done")
+        killed = time.monotonic()
         check_restored(self.app.pid)
+        self.restored.append(time.monotonic() - killed)
+        self.app.answer("done")
         live.close()
 
     def cycle(self):
@@ -193,12 +196,14 @@ class Cycles:
         return kind.__name__
 
     def told(self):
-        stops = sorted(self.stops)
+        stops, restored = sorted(self.stops), sorted(self.restored)
         counts = ", ".join(f"{number} {what}" for what, number in self.counts.items())
         if not stops:
             return counts
+        killed = (f"; after a kill shared again in {restored[len(restored) // 2] * 1000:.0f} ms, at most "
+                  f"{restored[-1] * 1000:.0f}") if restored else ""
         return (f"{counts}; a thread was stopped for {stops[len(stops) // 2]} us, "
-                f"99 % {stops[len(stops) * 99 // 100]}, at most {stops[-1]}")
+                f"99 % {stops[len(stops) * 99 // 100]}, at most {stops[-1]}{killed}")
 
 
 def run(cycles, number, until, tell):

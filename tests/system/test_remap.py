@@ -484,6 +484,16 @@ def injector_of(live):
     return injector
 
 
+def test_what_is_closed_first(place_probe, start):
+    """Of who is killed the kernel closes the highest descriptor first: the injector waits for no probe to go."""
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    names = {int(entry.name): os.readlink(entry.path) for entry in os.scandir(f"/proc/{live.process.pid}/fd")}
+    assert "bpf_link" in "".join(names.values()) or "perf_event" in "".join(names.values())
+    assert names[max(names)].startswith("socket:"), names
+    live.stop().expect(0)
+
+
 def test_both_killed(place_probe, start):
     """What then stays private the next run takes over, and shares again; beside another run it is refused."""
     app = start()
