@@ -80,6 +80,8 @@ static enum replay_status replay(const struct options *asked, struct error *err)
 	options.replay_path = record_path;
 	options.record_path = NULL;
 	options.memory_bytes = 64 << 20;
+	/* Other tests come after it, in this process. */
+	options.no_sandbox = true;
 	return replay_run(&options, err);
 }
 
