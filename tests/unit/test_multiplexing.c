@@ -14,7 +14,7 @@ enum { BODIES = 6, SITES = FIRST + 16 };
 
 static const uint64_t TURN_NS = 100 * NS_PER_MS;
 
-/* It goes on with each look at it, and with no other: who has to wait for a CPU has waited no time. */
+/* It goes on when it is looked at, not else: who has to wait for a CPU has waited no time. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	static long looks;
