@@ -12,4 +12,7 @@ void shortage_note(void);
 /* How often it was refused so far. */
 unsigned long shortage_count(void);
 
+/* Say so, if it was. */
+void shortage_log(void);
+
 #endif

@@ -146,7 +146,8 @@ static void note_losses(struct record_end *end, const struct output_loss *losses
 	struct text lost = { 0 };
 
 	output_add_losses(&lost, losses);
-	snprintf(end->lost, sizeof(end->lost), "%s", text_chars(&lost));
+	snprintf(end->lost, sizeof(end->lost), "%s",
+		 text_ok(&lost) ? text_chars(&lost) : "not known, as memory was refused");
 	text_deinit(&lost);
 }
 

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/shortage.h"
 #include "base/text.h"
 #include "broker/broker.h"
 #include "cli/combinations.h"
@@ -200,6 +201,16 @@ struct replay {
 	struct broker_hold *broker;
 };
 
+static void log_left_out(const struct output *output)
+{
+	if (output->left_out)
+		log_print(
+			"lost: %" PRIu64
+			" hits have no stack of their own in the output, for want of room (--memory gives "
+			"more)",
+			output->left_out);
+}
+
 /* What the record at @path has goes to @output, as that which the other one is held against. */
 static int read_base(const struct options *options, const char *path, struct replay *run,
 		     struct record_end *end, struct error *err)
@@ -247,13 +258,15 @@ static enum replay_status read_all(struct replay *run, struct record_reader *rea
 		if (result)
 			tell(err, result, asked->replay_path);
 	}
-	end.lossy |= base_end.lossy || output->left_out != 0;
 	if (record_process(reader).pid)
 		log_end(reader, &end, options->mode);
 	if (output_close(output, &output_error)) {
 		*err = output_error;
 		result = -EIO;
 	}
+	log_left_out(output);
+	shortage_log();
+	end.lossy |= base_end.lossy || output->left_out || shortage_count();
 	if (result)
 		return REPLAY_FAILED;
 	if (!options->strict || !end.lossy)

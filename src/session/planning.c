@@ -361,17 +361,6 @@ enum session_event session_make_plan(struct session *session, struct error *err)
 	return mode == MODE_DRY_RUN ? EVENT_DRY_RUN : EVENT_DONE;
 }
 
-/* Of a run session_write_report() tells it. */
-static void log_shortage(void)
-{
-	unsigned long count = shortage_count();
-
-	if (count)
-		log_print(
-			"memory was refused %lu time%s, and what it was for is missing, such as bodies or names (run it where there is more)",
-			count, count == 1 ? "" : "s");
-}
-
 enum session_event session_list(struct session *session, struct error *err)
 {
 	const struct output_loss none = { 0 };
@@ -382,7 +371,8 @@ enum session_event session_list(struct session *session, struct error *err)
 		return session_fail(session, EXIT_STATUS_ERROR);
 	output_summary(&session->output, &summary);
 	log_inlining(session);
-	log_shortage();
+	/* Of a run session_write_report() tells it. */
+	shortage_log();
 	return EVENT_DONE;
 }
 
@@ -391,6 +381,7 @@ enum session_event session_dry_run(struct session *session, struct error *err)
 	session_log_registers_wanted(session);
 	if (sites_write(&session->output, &session->plan, &session->resolution, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	log_shortage();
+	/* Of a run session_write_report() tells it. */
+	shortage_log();
 	return EVENT_DONE;
 }

@@ -34,6 +34,7 @@ PLAIN = "calls!calls_plain"
 THREADS, EACH = 2, 25
 # What may come of which calls. Not of all kinds: an error that a call never has, nobody has to understand.
 FAILURES = {
+    "write": ["ENOSPC", "EIO"],
     "openat": ["EMFILE", "EACCES", "ENOMEM"],
     "read": ["EIO", "ENOMEM", "short"],
     "pread64": ["EIO", "short"],
@@ -208,6 +209,97 @@ def test_calls(place_probe, native, tmp_path, mode, names):
     trials = Trials(place_probe, native[0], mode, *native[1:])
     calls_fail(trials, Calls(tmp_path), [names], MOST)
     trials.end()
+
+
+# Records ---------------------------------------------------------------------------------------
+
+
+class Recordings(Trials):
+    """Of each run there is a record beside what it prints: of a run that went well it has the same."""
+
+    def __init__(self, place_probe, target, mode, file, *what):
+        self.file = file
+        super().__init__(place_probe, target, mode, *what)
+
+    def words(self):
+        self.file.unlink(missing_ok=True)
+        return [f"--record={self.file}", *super().words()]
+
+    def judge(self):
+        super().judge()
+        if not self.file.exists() or not self.file.stat().st_size:
+            return
+        result = self.outcome[1]
+        before, words, env = self.place_probe.before, self.place_probe.words, self.place_probe.env
+        replayed = check_end(self.place_probe.again().run(f"--replay={self.file}", *MODES[self.mode]))
+        self.place_probe.before, self.place_probe.words, self.place_probe.env = before, words, env
+        if result.code == 0 and not is_told(result, self.usual.err):
+            assert replayed.out == result.out, f"it was recorded otherwise:\n{replayed}\n{result}"
+
+
+class Replays(Trials):
+    """Of one record."""
+
+    def words(self):
+        return [f"--replay={self.pattern}", *MODES[self.mode]]
+
+    def run(self):
+        self.outcome = 0, self.place_probe.run(*self.words())
+        return self.outcome[1]
+
+    def is_right(self, made, result):
+        return not hasattr(self, "usual") or result.out == self.usual.out
+
+    def judge(self):
+        result = check_end(self.outcome[1])
+        assert self.is_right(0, result) or is_told(result, self.usual.err), f"wrong, without a word:\n{result}"
+
+
+@pytest.fixture
+def replays(place_probe, native, tmp_path):
+    """Of a mode: the trials."""
+    def make(mode):
+        target, pattern, call = native
+        file = tmp_path / "run.record"
+        live = place_probe.live(f"--record={file}", *MODES[mode], target.pid, pattern)
+        call()
+        live.stop().expect(0)
+        return Replays(place_probe, None, mode, file, None)
+
+    return make
+
+
+RECORDED = [mode for mode in MODES if mode not in LOOKS | {"watch"}]
+
+
+@pairs.only_full
+@pytest.mark.parametrize("mode", RECORDED)
+def test_calls_of_who_replays(replays, tmp_path, mode):
+    trials = replays(mode)
+    calls_fail(trials, Calls(tmp_path), FAILURES, MOST)
+    trials.end()
+
+
+@pytest.mark.parametrize("mode", pairs.few(RECORDED, "folded"))
+def test_allocations_of_who_replays(place_probe, replays, failing_allocator, tmp_path, mode):
+    if sanitizers.is_sanitized(place_probe.path):
+        pytest.skip("a sanitizer has an allocator of its own")
+    allocations_fail(replays(mode), Allocator(failing_allocator, tmp_path), 4)
+
+
+@pairs.only_full
+@pytest.mark.parametrize("mode", RECORDED)
+def test_calls_of_who_records(place_probe, native, tmp_path, mode):
+    trials = Recordings(place_probe, native[0], mode, tmp_path / "run.record", *native[1:])
+    calls_fail(trials, Calls(tmp_path), ["openat", "read", "write", "mmap", "ioctl", "clone,clone3,fork"], MOST)
+    trials.end()
+
+
+@pairs.only_full
+@pytest.mark.parametrize("mode", RECORDED)
+def test_allocations_of_who_records(place_probe, native, failing_allocator, tmp_path, mode):
+    trials = Recordings(place_probe, native[0], mode, tmp_path / "run.record", *native[1:])
+    allocations_fail(trials, Allocator(failing_allocator, tmp_path), 6)
 
 
 # Killed at each phase ---------------------------------------------------------------------------
