@@ -136,15 +136,25 @@ def check_counts(result, app, names, unfinished=0):
     assert result.summary()["lost"] == {}, str(result)
 
 
-def is_near(said, low, high, more_ns=PROBE_NS):
-    return low * (1 - NEAR) - PROBE_NS <= said <= high * (1 + NEAR) + more_ns
+def is_near(said, low, high, less_ns=PROBE_NS, more_ns=PROBE_NS):
+    return low * (1 - NEAR) - less_ns <= said <= high * (1 + NEAR) + more_ns
 
 
-def check_shares(said, real, shares):
+def change_ns(result):
+    """By how much what a probe takes may have changed since it was measured. Of a run with -v: a third of it, which is
+    less than PROBE_NS but where a hypervisor has a part in each hit (6 us, and 20 while it has other work)."""
+    said = re.search(r"a probe takes the target about (.*) at an exit", result.err)[1]
+    return max(float(number) * {"ns": 1, "us": 1000}[unit]
+               for number, unit in re.findall(r"([\d.]+) (ns|us)\b", said)) / 3
+
+
+def check_shares(said, real, shares, change=0):
     """Percentiles and extremes, against the app's sorted list. The shortest call shows what the probes take at least."""
+    less_ns = max(PROBE_NS, change)
     for field, share in shares.items():
-        more_ns = PROBE_MORE_NS if share else PROBE_NS
-        assert is_near(said[field], *real.around(share), more_ns), f"{field}: {real.around(share)} expected: {said}"
+        more_ns = max(PROBE_MORE_NS if share else PROBE_NS, change)
+        assert is_near(said[field], *real.around(share), less_ns, more_ns), \
+            f"{field}: {real.around(share)} expected, within {more_ns:.0f} ns: {said}"
 
 
 def is_within(said, least, most):

@@ -66,7 +66,7 @@ def last_records(result):
 
 @pytest.mark.alone
 @pytest.mark.breakpoints
-@pytest.mark.parametrize("when", ["cold", "moving", "warm"])
+@pytest.mark.parametrize("when", ["moving", "warm", "cold"])
 def test_each_is_seen(start_app, place_probe, when):
     """However it is attached, each method that is called has hits, and a share of the time."""
     target = start_app("latency10-jit", tiered=True)
