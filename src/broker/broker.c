@@ -43,8 +43,6 @@ enum {
 /* What a target takes that has as much of all as we go along with, and then what is asked for. */
 #define DATA_MAX_BYTES (4ULL << 30)
 
-static const struct process NO_PROCESS = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
-
 struct broker_hold {
 	pid_t pid;
 	int channel_fd;
@@ -173,7 +171,7 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 {
 	struct broker broker = {
 		.config = *config,
-		.target = config->process ? *config->process : NO_PROCESS,
+		.target = config->process ? *config->process : PROCESS_NONE,
 		.channel_fd = channel_fd,
 	};
 	const int kept[] = { channel_fd, broker.target.proc_fd, broker.target.view_fd,

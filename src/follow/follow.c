@@ -236,7 +236,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		return error_set(err, -ENOMEM, "no memory to follow methods");
 	follow->config = *config;
 	follow->shared = config->kernel.shared;
-	follow->process = (struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	follow->process = PROCESS_NONE;
 	follow->probes.kernel = &follow->config.kernel;
 	follow->probes.process = &follow->process;
 	follow->late = calloc(LATE_MAX, sizeof(*follow->late));

@@ -201,17 +201,7 @@ struct replay {
 	struct broker_hold *broker;
 };
 
-static void log_left_out(const struct output *output)
-{
-	if (output->left_out)
-		log_print(
-			"lost: %" PRIu64
-			" hits have no stack of their own in the output, for want of room (--memory gives "
-			"more)",
-			output->left_out);
-}
-
-/* What the record at @path has goes to @output, as that which the other one is held against. */
+/* What the base, at @path, has goes to the output, as that which the other one is held against. */
 static int read_base(const struct options *options, const char *path, struct replay *run,
 		     struct record_end *end, struct error *err)
 {
@@ -221,7 +211,6 @@ static int read_base(const struct options *options, const char *path, struct rep
 	int result = record_take(&reader, run->base, err);
 
 	run->base = NULL;
-
 	if (result == 0)
 		result = check_facts(options, record_facts(reader), err);
 	if (result)
@@ -264,7 +253,6 @@ static enum replay_status read_all(struct replay *run, struct record_reader *rea
 		*err = output_error;
 		result = -EIO;
 	}
-	log_left_out(output);
 	shortage_log();
 	end.lossy |= base_end.lossy || output->left_out || shortage_count();
 	if (result)

@@ -371,7 +371,6 @@ enum session_event session_list(struct session *session, struct error *err)
 		return session_fail(session, EXIT_STATUS_ERROR);
 	output_summary(&session->output, &summary);
 	log_inlining(session);
-	/* Of a run session_write_report() tells it. */
 	shortage_log();
 	return EVENT_DONE;
 }
@@ -381,7 +380,6 @@ enum session_event session_dry_run(struct session *session, struct error *err)
 	session_log_registers_wanted(session);
 	if (sites_write(&session->output, &session->plan, &session->resolution, true, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	/* Of a run session_write_report() tells it. */
 	shortage_log();
 	return EVENT_DONE;
 }

@@ -287,7 +287,8 @@ int process_init(struct process *process, pid_t pid, struct error *err)
 	char path[32];
 	int result;
 
-	*process = (struct process){ .pid = pid, .pidfd = -1, .proc_fd = -1, .view_fd = -1 };
+	*process = PROCESS_NONE;
+	process->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	process->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (process->proc_fd < 0)

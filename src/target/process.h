@@ -31,6 +31,9 @@ struct process {
 	bool initial_pid_ns; /* we see the ids that the kernel itself uses */
 };
 
+/* None is held; process_deinit() may be called. */
+#define PROCESS_NONE ((struct process){ .pidfd = -1, .proc_fd = -1, .view_fd = -1 })
+
 /*
  * Take hold of process @pid. Refuses, with one sentence in @err: -ESRCH (no such
  * process, zombie), -EINVAL (kernel thread, a thread's id), -EACCES (not permitted),

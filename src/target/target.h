@@ -31,7 +31,7 @@ struct target {
 };
 
 /* One that holds no process yet; target_deinit() may be called. */
-#define TARGET_NONE ((struct target){ .process = { .pidfd = -1, .proc_fd = -1, .view_fd = -1 } })
+#define TARGET_NONE ((struct target){ .process = PROCESS_NONE })
 
 /*
  * Make ready to look at another process: with no more privileges than that takes, but for @wanted
