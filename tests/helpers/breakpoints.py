@@ -107,6 +107,10 @@ class DeadBreakpoints:
             terminalreporter.write_line(failure)
 
 
+def file_of(nodeid):
+    return nodeid.partition("::")[0]
+
+
 def needs_some(item):
     """Whether all variants of it do. One of a file that is marked may need none: breakpoints(needed=False)."""
     mark = item.get_closest_marker("breakpoints")
@@ -129,13 +133,12 @@ class FewAreEnough:
         if not needs_some(item):
             return
         self.marked.add(item.nodeid)
-        if (self.skipped[item.nodeid.partition("::")[0]] >= self.TRIED
-                and not pairs.is_full()):
+        if self.skipped[file_of(item.nodeid)] >= self.TRIED and not pairs.is_full():
             pytest.skip(WHY)
 
     def pytest_runtest_logreport(self, report):
         if report.skipped and WHY in str(report.longrepr):
-            self.skipped[report.nodeid.partition("::")[0]] += 1
+            self.skipped[file_of(report.nodeid)] += 1
         elif report.passed and report.when == "call" and report.nodeid in self.marked and not fire():
             self.passed.append(report.nodeid)
 

@@ -136,7 +136,7 @@ def check_counts(result, app, names, unfinished=0):
     assert result.summary()["lost"] == {}, str(result)
 
 
-def is_near(said, low, high, less_ns=PROBE_NS, more_ns=PROBE_NS):
+def is_near(said, low, high, less_ns, more_ns):
     return low * (1 - NEAR) - less_ns <= said <= high * (1 + NEAR) + more_ns
 
 

@@ -79,12 +79,12 @@ def run(*command, timeout=60, check=True, **options):
     return result
 
 
-@functools.cache
 def first_line(text):
     """Empty, if there is none."""
     return next(iter(text.splitlines()), "")
 
 
+@functools.cache
 def tool(name):
     """The path of one of the programs in tests/tools, which is built if it is not there."""
     run("make", "-C", TREE, "tools", timeout=600)

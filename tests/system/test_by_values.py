@@ -8,7 +8,6 @@ import re
 import pytest
 
 from helpers import asked, pairs
-from helpers.pairs import choose
 from helpers.watched import exact
 
 # Of .NET there is precompiled code only, which nothing replaces.
@@ -17,7 +16,7 @@ pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_regi
 VARIANTS = ["values10", "values9", "values8"]
 ROUNDS = 40
 ROWS = [(variant, mode, method, number) for variant in VARIANTS for mode in ("count", "hist")
-        for method in asked.BY for number in range(0, len(asked.BY[method]), pairs.few([1], 2)[0])]
+        for method in asked.BY for number in range(0, len(asked.BY[method]), 1 if pairs.is_full() else 2)]
 
 
 def counts_in(result, mode):
@@ -29,7 +28,7 @@ def counts_in(result, mode):
     return counts
 
 
-@choose("variant, mode, method, number", ROWS, lambda variant, mode, method, number: (method, number),
+@pairs.choose("variant, mode, method, number", ROWS, lambda variant, mode, method, number: (method, number),
         lambda variant, mode, method, number: (variant, mode))
 def test_dotnet(share, place_probe, tmp_path, variant, mode, method, number):
     expression, value_of = asked.BY[method][number]
@@ -70,7 +69,7 @@ OF_NATIVE = [
 ]
 
 
-@choose("mode, number", itertools.product(["count", "hist"], range(len(OF_NATIVE))))
+@pairs.choose("mode, number", itertools.product(["count", "hist"], range(len(OF_NATIVE))))
 def test_native(place_probe, watched, mode, number):
     kind, expression, value_of = OF_NATIVE[number]
     live = place_probe.live(*asked.OPTIONS[mode], "-j", f"--by={expression}", watched.pid, f"watched!watched_{kind}")

@@ -46,6 +46,15 @@ def files_to_write(pid):
     return found
 
 
+def check_no_privileges(pid):
+    for task in tasks_of(pid):
+        status = status_of(task)
+        assert {int(status[f"Cap{name}"], 16) for name in ("Inh", "Prm", "Eff", "Amb")} <= {0, left_to_it()}, task
+        assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", task
+        assert len(set(status["Uid"].split())) == len(set(status["Gid"].split())) == 1, task
+        assert int(status["Uid"].split()[0]) > 0x70000000 and not status["Groups"].strip(), task
+
+
 @pytest.fixture
 def target(calls_program, start_app):
     return start_app("calls", executable=calls_program)
@@ -54,12 +63,7 @@ def target(calls_program, start_app):
 @pytest.mark.parametrize("options", [("-c",), ("-j",), ("-H",), ("-f",), ("--watch",)])
 def test_no_privileges(place_probe, target, options):
     live = place_probe.live(*options, target.pid, FUNCTION)
-    for task in tasks_of(live.process.pid):
-        status = status_of(task)
-        assert {int(status[f"Cap{name}"], 16) for name in ("Inh", "Prm", "Eff", "Amb")} <= {0, left_to_it()}, task
-        assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", task
-        assert len(set(status["Uid"].split())) == len(set(status["Gid"].split())) == 1, task
-        assert int(status["Uid"].split()[0]) > 0x70000000 and not status["Groups"].strip(), task
+    check_no_privileges(live.process.pid)
     live.stop().expect(0)
 
 
@@ -179,9 +183,7 @@ def test_replay_has_no_privileges(place_probe, record, tmp_path):
     file, printed = record
     fed = Fed(place_probe, tmp_path, file, "-j", "-o", tmp_path / "out")
     pid = fed.live.process.pid
-    status = status_of(f"/proc/{pid}")
-    assert {int(status[f"Cap{name}"], 16) for name in ("Inh", "Prm", "Eff", "Amb")} <= {0, left_to_it()}
-    assert status["NoNewPrivs"] == "1" and int(status["Uid"].split()[0]) > 0x70000000
+    check_no_privileges(pid)
     assert files_to_write(pid) == {str(tmp_path / "out")}
     broker = machine.broker_of(pid)
     assert files_to_write(broker) <= {f"/proc/{pid}/mem"}
