@@ -7,7 +7,10 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
-/* Before anything large is allocated. Without huge pages it changes nothing that can be seen. */
+/*
+ * Before anything large is allocated, and after processes are split off: what is shared with them
+ * is copied page by page. Without huge pages it changes nothing that can be seen.
+ */
 void heap_begin(void);
 
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "debuginfod/debuginfod.h"
@@ -29,7 +30,11 @@ int session_hold_target(struct session *session, struct error *err)
 	int result = target_init(&session->target, session->pid, err);
 
 	session->target.debuginfod = session->fetching.debuginfod;
-	return result ? result : session_enter_sandbox(session, err);
+	if (result == 0)
+		result = session_enter_sandbox(session, err);
+	if (result == 0)
+		heap_begin();
+	return result;
 }
 
 bool session_waits_for_files(struct session *session)

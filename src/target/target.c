@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/heap.h"
 #include "base/vector.h"
 #include "target/memory.h"
 #include "target/numbers.h"
@@ -20,7 +19,6 @@ enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is for
 void target_prepare(unsigned int wanted)
 {
 	privileges_reduce(wanted);
-	heap_begin();
 	sigbus_install();
 	target_files_raise_limit();
 }
