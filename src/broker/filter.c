@@ -280,12 +280,13 @@ static void add_status(struct filter *filter)
 	give(filter, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Only to ourselves, as abort() does. */
-static void add_signal(struct filter *filter, uint32_t refused)
+/* Only to ourselves: signals, as of abort(), and what the kernel copies (capture/unwind.c). */
+static void add_own(struct filter *filter, uint32_t refused)
 {
 	const uint32_t own = (uint32_t)getpid();
 
 	give_by_argument(filter, SYS_tgkill, 0, &own, 1, refused);
+	give_by_argument(filter, SYS_process_vm_writev, 0, &own, 1, refused);
 }
 
 /* Our own limits may be read, and lowered. */
@@ -311,7 +312,7 @@ static void build(struct filter *filter)
 	for (size_t i = 0; i < COUNT(asked); i++)
 		give_if(filter, (uint32_t)asked[i], SECCOMP_RET_USER_NOTIF);
 	add_clone(filter, refused);
-	add_signal(filter, refused);
+	add_own(filter, refused);
 	add_limits(filter, refused);
 	give_by_argument(filter, SYS_ioctl, 1, ioctls, COUNT(ioctls), refused);
 	give_by_argument(filter, SYS_fcntl, 1, fcntls, COUNT(fcntls), refused);

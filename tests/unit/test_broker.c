@@ -274,7 +274,7 @@ UNIT_TEST(no_other_process_is_read)
 static const char *call_all(struct process *process)
 {
 	char *const argv[] = { NULL };
-	char byte;
+	char byte = 'x', copy = 0;
 	struct iovec ours = { &byte, 1 }, theirs = { (void *)(uintptr_t)word, 1 };
 
 	(void)process;
@@ -293,6 +293,9 @@ static const char *call_all(struct process *process)
 		return "ptrace()";
 	if (!refuses((int)process_vm_writev(target_pid, &ours, 1, &theirs, 1, 0), EPERM))
 		return "process_vm_writev()";
+	theirs.iov_base = &copy;
+	if (process_vm_writev(getpid(), &ours, 1, &theirs, 1, 0) != 1 || copy != byte)
+		return "process_vm_writev() to itself";
 	if (!refuses(kill(target_pid, SIGKILL), EPERM) || !refuses(kill(1, 0), EPERM))
 		return "kill()";
 	if (!refuses((int)syscall(SYS_tgkill, target_pid, target_pid, SIGTERM), EPERM))
