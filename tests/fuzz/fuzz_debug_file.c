@@ -6,6 +6,7 @@
 #include "image/build_id.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name.h"
+#include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,6 +36,30 @@ static void read_names(struct span file, uint64_t shift)
 	native_symbols_destroy(symbols);
 }
 
+/* What is picked is what passes, of all. */
+static void pick_names(struct span file, const char *literals)
+{
+	struct native_symbol *picked = NULL;
+	struct native_symbols *symbols;
+	struct name_filter filter;
+	size_t count = 0, passing = 0;
+
+	if (native_symbols_create(&symbols, file, NULL))
+		return;
+	name_filter_init(&filter, literals);
+	if (native_symbols_pick(symbols, &filter, &picked, &count) == 0) {
+		for (size_t i = 0; i < native_symbols_count(symbols); i++) {
+			const char *name = native_symbols_get(symbols, i)->name;
+
+			passing += name_filter_passes(&filter, name) && !native_name_is_part(name);
+		}
+		if (passing != count)
+			__builtin_trap();
+	}
+	free(picked);
+	native_symbols_destroy(symbols);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* A page of zeros follows what the target's files are mapped as; see target/files.c. */
@@ -58,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (debug_file_shift(file, file, &shift) && shift)
 		__builtin_trap();
 	read_names(file, 0x1000);
+	pick_names(file, "main");
+	pick_names(file, "_init");
 	free(copy);
 	return 0;
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "image/symbol_table.h"
 #include "runtime/native/symbols.h"
 #include "method/pattern.h"
 #include "runtime/native/name.h"
@@ -218,31 +220,47 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
+struct library {
+	int fd;
+	struct span bytes;
+};
+
 /* Beside the C library there is that of C++, which compilers need themselves. */
-UNIT_TEST(whatever_a_name_has_in_it)
+static struct library open_library(void)
 {
-	struct filter_trial trial = { .seed = 1 };
-	struct native_symbols *symbols;
+	struct library library;
 	char path[PATH_BYTES] = "", *slash;
 	struct stat st = { 0 };
 	void *bytes;
-	int fd;
 
 	dl_iterate_phdr(find_library, path);
 	slash = strrchr(path, '/');
 	assert_non_null(slash);
 	snprintf(slash, sizeof(path) - (size_t)(slash - path), "/libstdc++.so.6");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) != 0) {
+	library.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (library.fd < 0 || fstat(library.fd, &st) != 0) {
 		print_message("skipped: there is no %s\n", path);
 		skip();
 	}
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, library.fd, 0);
 	assert_ptr_not_equal(bytes, MAP_FAILED);
-	close(fd);
-	assert_int_equal(
-		native_symbols_create(&symbols, (struct span){ bytes, (size_t)st.st_size }, NULL),
-		0);
+	library.bytes = (struct span){ bytes, (size_t)st.st_size };
+	return library;
+}
+
+static void close_library(const struct library *library)
+{
+	munmap((void *)(uintptr_t)library->bytes.start, library->bytes.size);
+	close(library->fd);
+}
+
+UNIT_TEST(whatever_a_name_has_in_it)
+{
+	struct filter_trial trial = { .seed = 1 };
+	const struct library library = open_library();
+	struct native_symbols *symbols;
+
+	assert_int_equal(native_symbols_create(&symbols, library.bytes, NULL), 0);
 	assert_true(native_symbols_count(symbols) > 1000);
 	for (size_t i = 0; i < native_symbols_count(symbols); i += EVERY)
 		try_symbol(&trial, native_symbols_get(symbols, i)->name, PIECES);
@@ -250,7 +268,69 @@ UNIT_TEST(whatever_a_name_has_in_it)
 	assert_true(trial.told > 1000);
 	assert_int_equal(trial.missed, 0);
 	native_symbols_destroy(symbols);
-	munmap(bytes, (size_t)st.st_size);
+	close_library(&library);
+}
+
+/* Of @table, for a pattern: each name that passes is marked, wherever it begins, and few others. */
+static void try_table(const char *text, const struct name_table *table, size_t marked_max)
+{
+	struct name_filter filter;
+	struct pattern *pattern;
+	const char *names = (const char *)table->names.start;
+	size_t passed = 0, marked = 0, missed = 0;
+	uint8_t *marks;
+
+	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
+	name_filter_init(&filter, pattern_native_literals(pattern));
+	marks = name_filter_scan(&filter, table);
+	assert_non_null(marks);
+	for (size_t i = 0; i < table->names.size; i++) {
+		bool passes = names[i] && name_filter_passes(&filter, names + i);
+
+		passed += passes;
+		marked += name_filter_marked(marks, i);
+		missed += passes && !name_filter_marked(marks, i);
+	}
+	printf("%s: %zu of %zu pass, %zu marked\n", text, passed, table->names.size, marked);
+	assert_int_equal(missed, 0);
+	assert_true(passed > 0);
+	assert_in_range(marked, passed, marked_max);
+	free(marks);
+	pattern_destroy(pattern);
+}
+
+/* The names of a library, read and mapped, and some that begin in each other. */
+UNIT_TEST(tables_of_names)
+{
+	static const char few[] = "\0first_RNvC4some4name\0of a blank\0shop::till\0"
+				  "_ZNU3AS14tillE\0_ZN4shop4tillEv\0other";
+	static const char *const patterns[] = {
+		"x!*push_back*",  "x!*basic_filebuf*", "x!*get_facet*",
+		"x!*_M_extract*", "x!*locale*",	       "x!*seekoff*traits*",
+	};
+	const struct library library = open_library();
+	struct symbol_table symbols;
+	struct name_table table = { .fd = -1 };
+	struct name_filter filter = { .pairs = { { 0 } } };
+
+	assert_true(symbol_table_find(&symbols, library.bytes, SHT_DYNSYM));
+	table.names = symbols.names;
+	table.offset = (uint64_t)(symbols.names.start - library.bytes.start);
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		table.fd = -1;
+		try_table(patterns[i], &table, table.names.size);
+		table.fd = library.fd;
+		try_table(patterns[i], &table, table.names.size);
+	}
+	try_table("x!*push_back*", &table, table.names.size / 20);
+	/* A descriptor that cannot be read is as good as none. */
+	table.fd = 1 << 20;
+	try_table("x!*push_back*", &table, table.names.size / 20);
+	table = (struct name_table){ { (const uint8_t *)few, sizeof(few) }, -1, 0 };
+	try_table("x!shop::till", &table, table.names.size);
+	/* Where there is nothing to tell by all may pass. */
+	assert_null(name_filter_scan(&filter, &table));
+	close_library(&library);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -4,12 +4,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
 #include "tests/unit/golden.h"
 
@@ -124,6 +126,53 @@ UNIT_TEST(the_plainest_name)
 	native_symbols_destroy(symbols);
 	munmap((void *)(uintptr_t)file.start, file.size);
 	dlclose(libc);
+}
+
+static size_t pick(const struct native_symbols *symbols, const char *literals,
+		   struct native_symbol **picked)
+{
+	struct name_filter filter;
+	size_t count;
+
+	name_filter_init(&filter, literals);
+	assert_int_equal(native_symbols_pick(symbols, &filter, picked, &count), 0);
+	return count;
+}
+
+/* Those that pass are the same as among all, in the same order, however they are read. */
+UNIT_TEST(picked)
+{
+	static const char *const literals[] = { "", "native", "the_plainest", "nothing_like_it" };
+	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct span own = map("/proc/self/exe");
+	struct native_symbols *symbols;
+
+	assert_int_equal(native_symbols_create(&symbols, own, NULL), 0);
+	for (size_t i = 0; i < 2 * sizeof(literals) / sizeof(literals[0]); i++) {
+		const char *literal = literals[i / 2];
+		struct native_symbol *some;
+		struct name_filter filter;
+		size_t found, next = 0;
+
+		native_symbols_read_by(symbols, i % 2 ? fd : -1);
+		found = pick(symbols, literal, &some);
+		name_filter_init(&filter, literal);
+		for (size_t all = 0; all < native_symbols_count(symbols); all++) {
+			const struct native_symbol *is = native_symbols_get(symbols, all);
+
+			if (!name_filter_passes(&filter, is->name) || strstr(is->name, ".cold"))
+				continue;
+			assert_true(next < found);
+			assert_int_equal(some[next].begin, is->begin);
+			assert_string_equal(some[next++].name, is->name);
+		}
+		assert_int_equal(next, found);
+		assert_true(found > 0 || literal == literals[3]);
+		free(some);
+	}
+	native_symbols_destroy(symbols);
+	munmap((void *)(uintptr_t)own.start, own.size);
+	close(fd);
 }
 
 UNIT_TEST(demangled)

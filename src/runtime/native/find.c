@@ -139,11 +139,6 @@ static int add_function(struct native_search *search, const struct native_symbol
 	return result ? result : search->fn(&body, search->ctx);
 }
 
-static bool may_match(const void *filter, const char *symbol)
-{
-	return name_filter_passes(filter, symbol) && !native_name_is_part(symbol);
-}
-
 static int match(struct native_search *search, const struct native_symbol *symbol,
 		 struct error *err)
 {
@@ -165,7 +160,7 @@ int native_search_run(struct native_search *search, struct error *err)
 
 	name_filter_init(&filter, pattern_native_literals(search->pattern));
 	if (search->symbols)
-		result = native_symbols_pick(search->symbols, may_match, &filter, &symbols, &count);
+		result = native_symbols_pick(search->symbols, &filter, &symbols, &count);
 	if (result)
 		return error_set(err, result, "no memory for the names of native functions");
 	for (size_t i = 0; i < count && result == 0; i++)

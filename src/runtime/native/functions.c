@@ -56,7 +56,7 @@ static void read_packed_names(struct target_functions *functions, struct span by
 
 	functions->unpacked = debug_data_unpack(bytes, &names);
 	if (functions->unpacked)
-		(void)native_symbols_add(functions->symbols, names);
+		native_symbols_add(functions->symbols, names);
 }
 
 void target_functions_read(struct target_functions *functions, struct process *process,

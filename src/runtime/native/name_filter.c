@@ -11,12 +11,16 @@
  */
 #include "runtime/native/name_filter.h"
 
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 enum {
 	LANES = 16,
-	ESCAPE_BYTES = 5, /* "$u20$" */
+	PIECE_BYTES = 64 << 10, /* of a table of names: it stays in the nearest cache */
+	ESCAPE_BYTES = 5,	/* "$u20$" */
 };
 
 typedef uint8_t lanes __attribute__((vector_size(LANES)));
@@ -94,30 +98,42 @@ static bool any(lanes found)
 	return (words[0] | words[1]) != 0;
 }
 
+/* The lanes @at, and those one further on; behind the @left bytes that there are come NULs. */
+static void load(lanes *here, lanes *next, const void *at, size_t left)
+{
+	uint8_t bytes[LANES + 1] = { 0 };
+
+	if (left < sizeof(bytes))
+		at = memcpy(bytes, at, left);
+	memcpy(here, at, LANES);
+	memcpy(next, (const uint8_t *)at + 1, LANES);
+}
+
 /* For most names of a file that is all that is done, so it is quick. */
 static struct glance look_over(const struct name_filter *filter, const char *name, size_t length)
 {
 	lanes first = { 0 }, second = { 0 }, strange = { 0 };
 
 	for (size_t done = 0; done < length; done += LANES) {
-		uint8_t bytes[LANES + 1] = { 0 };
-		size_t left = length - done;
 		lanes here, next;
 
-		if (left >= LANES) {
-			/* With the NUL, which is next to the last character. */
-			memcpy(&here, name + done, LANES);
-			memcpy(&next, name + done + 1, LANES);
-		} else {
-			memcpy(bytes, name + done, left);
-			memcpy(&here, bytes, LANES);
-			memcpy(&next, bytes + 1, LANES);
-		}
+		/* With the NUL, which is next to the last character. */
+		load(&here, &next, name + done, length + 1 - done);
 		first |= pair_in(here, next, filter->pairs[0]);
 		second |= pair_in(here, next, filter->pairs[1]);
 		strange |= unusual(here, next);
 	}
 	return (struct glance){ any(first), any(second), any(strange) };
+}
+
+/* Where there is what a name must have somewhere, to pass. */
+static lanes of_interest(const struct name_filter *filter, lanes here, lanes next)
+{
+	/* Newer names of Rust begin so. */
+	static const char rust[2] = { '_', 'R' };
+
+	return pair_in(here, next, filter->pairs[0]) | pair_in(here, next, filter->pairs[1]) |
+	       unusual(here, next) | pair_in(here, next, rust);
 }
 
 static bool is_digit(char c)
@@ -259,4 +275,93 @@ bool name_filter_passes(const struct name_filter *filter, const char *symbol)
 	return (glance.first || glance.second) &&
 	       may_hold_longest(&glance, symbol, length, words->list[0]) &&
 	       may_hold_others(words, symbol, length);
+}
+
+/* Tables of names --------------------------------------------------------------------------- */
+
+struct scan {
+	const struct name_filter *filter;
+	uint8_t *marks;
+};
+
+static void mark(const struct scan *scan, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++)
+		scan->marks[i / 8] |= (uint8_t)(1U << i % 8);
+}
+
+/*
+ * One that begins @at. What it has not, no name within it has; but that newer names of Rust pass in
+ * any case is told by how they begin.
+ */
+static void scan_name(const struct scan *scan, const char *name, size_t length, size_t at)
+{
+	if (name_filter_passes(scan->filter, name)) {
+		mark(scan, at, at + length);
+		return;
+	}
+	for (size_t i = 0; i + 1 < length; i++) {
+		if (name[i] == '_' && name[i + 1] == 'R')
+			mark(scan, at + i, at + i + 1);
+	}
+}
+
+/* Names that begin @at. A file that is changed meanwhile may have unterminated the last. */
+static void scan_names(const struct scan *scan, struct span names, size_t at)
+{
+	const uint8_t *bytes = names.start;
+
+	for (size_t i = 0; i < names.size;) {
+		lanes here, next, found;
+		size_t begin = i, end;
+
+		load(&here, &next, bytes + i, names.size - i);
+		found = of_interest(scan->filter, here, next);
+		i += LANES;
+		if (!any(found))
+			continue;
+		while (!found[begin - (i - LANES)])
+			begin++;
+		end = begin + strnlen((const char *)bytes + begin, names.size - begin);
+		while (begin && bytes[begin - 1])
+			begin--;
+		scan_name(scan, (const char *)bytes + begin, end - begin, at + begin);
+		i = end + 1;
+	}
+}
+
+/* As many whole names as fit in @buffer, from @at on; the mapped ones if they cannot be read. */
+static struct span read_piece(const struct name_table *table, size_t at, uint8_t *buffer)
+{
+	const struct span rest = { table->names.start + at, table->names.size - at };
+	size_t wanted = rest.size < PIECE_BYTES ? rest.size : PIECE_BYTES;
+	const uint8_t *last;
+
+	if (table->fd < 0 ||
+	    pread(table->fd, buffer, wanted, (off_t)(table->offset + at)) != (ssize_t)wanted)
+		return rest;
+	last = memrchr(buffer, 0, wanted);
+	return last ? (struct span){ buffer, (size_t)(last - buffer) + 1 } : rest;
+}
+
+uint8_t *name_filter_scan(const struct name_filter *filter, const struct name_table *table)
+{
+	struct scan scan = { .filter = filter };
+	_cleanup_free_ uint8_t *buffer = NULL;
+
+	if (!filter->words.count || !table->names.size)
+		return NULL;
+	scan.marks = calloc(1, table->names.size / 8 + 1);
+	buffer = malloc(PIECE_BYTES);
+	if (!buffer || !scan.marks) {
+		free(scan.marks);
+		return NULL;
+	}
+	for (size_t at = 0; at < table->names.size;) {
+		const struct span piece = read_piece(table, at, buffer);
+
+		scan_names(&scan, piece, at);
+		at += piece.size;
+	}
+	return scan.marks;
 }

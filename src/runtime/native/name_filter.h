@@ -12,7 +12,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "image/cursor.h"
 #include "runtime/native/name_words.h"
 
 struct name_filter {
@@ -23,6 +25,25 @@ struct name_filter {
 
 /* @literals as pattern_native_literals() has them, which must outlive the filter. */
 void name_filter_init(struct name_filter *filter, const char *literals);
+
+/* A file's table of names, one behind the other, of which the last ends with a NUL. */
+struct name_table {
+	struct span names;
+	int fd;		 /* of the file, to read instead of touching each page; -1: there is none */
+	uint64_t offset; /* of the table in it */
+};
+
+/*
+ * Which names of @table may pass: a bit for each byte, as a name may begin within another; the
+ * caller frees them. NULL: there is nothing to tell by, or no memory, and any may.
+ */
+uint8_t *name_filter_scan(const struct name_filter *filter, const struct name_table *table);
+
+/* Does @marks, of name_filter_scan(), have a name that begins @at? */
+static inline bool name_filter_marked(const uint8_t *marks, size_t at)
+{
+	return marks[at / 8] >> at % 8 & 1;
+}
 
 /* May the function with @symbol match? All do if there is no word to tell by. */
 bool name_filter_passes(const struct name_filter *filter, const char *symbol);

@@ -60,6 +60,8 @@ static struct file_functions *functions_of(struct native *native, const struct t
 	if (is_new) {
 		target_functions_read(&found->functions, &native->target->process,
 				      native->target->debuginfod, file->path, file->bytes);
+		if (found->functions.symbols && !found->functions.debug.start)
+			native_symbols_read_by(found->functions.symbols, file->fd);
 		found->fetched = fetched(native);
 	}
 	return found;

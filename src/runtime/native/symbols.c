@@ -10,21 +10,40 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/shortage.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "image/symbol_table.h"
+#include "runtime/native/name.h"
+#include "runtime/native/name_filter.h"
 
 struct candidate {
 	struct native_symbol symbol; /* first: base/sorted.h */
 	unsigned char binding;
 };
 
-struct native_symbols {
-	/* By address once they are sorted; of one address the plainest first. */
+struct candidates {
 	struct candidate *list;
 	size_t count;
+	size_t capacity;
+};
+
+/* Of a file, and what native_symbols_add() adds. */
+struct source {
+	struct symbol_table table;
+	uint64_t shift; /* of its addresses */
+	struct name_table names;
+};
+
+enum { SOURCES_MAX = 2 };
+
+struct native_symbols {
+	struct source sources[SOURCES_MAX];
+	size_t source_count;
+	/* All, by address, of one address the plainest first: once somebody asks for them. */
+	struct candidates all;
 	uint64_t longest;
-	bool sorted;
+	bool listed;
 	bool complete;
 };
 
@@ -55,73 +74,87 @@ static int by_address(const void *left, const void *right)
 	return by_plainness(a, b);
 }
 
-/* No name is looked at: memory is waited for then. -ENOMEM. */
-static int read_table(struct native_symbols *symbols, const struct symbol_table *table,
-		      uint64_t shift)
+/* False: it is no function, or has no name. */
+static bool take(const struct source *source, size_t number, struct candidate *candidate)
 {
-	struct candidate *list =
-		reallocarray(symbols->list, symbols->count + table->count + 1, sizeof(*list));
+	const Elf64_Sym symbol = symbol_table_get(&source->table, number);
+	const char *name = symbol_table_name(&source->table, &symbol);
+	int type = ELF64_ST_TYPE(symbol.st_info);
 
-	if (!list)
-		return -ENOMEM;
-	symbols->list = list;
-	for (size_t i = 0; i < table->count; i++) {
-		const Elf64_Sym symbol = symbol_table_get(table, i);
-		const char *name = symbol_table_name(table, &symbol);
-		int type = ELF64_ST_TYPE(symbol.st_info);
-
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_value == 0 || symbol.st_size == 0 || symbol.st_name == 0 || !name)
-			continue;
-		symbols->list[symbols->count++] = (struct candidate){
-			.symbol = { symbol.st_value + shift, symbol.st_size, name,
-				    type == STT_GNU_IFUNC },
-			.binding = ELF64_ST_BIND(symbol.st_info),
-		};
-		if (symbol.st_size > symbols->longest)
-			symbols->longest = symbol.st_size;
-	}
-	return 0;
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+	    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
+		return false;
+	*candidate = (struct candidate){
+		.symbol = { symbol.st_value + source->shift, symbol.st_size, name,
+			    type == STT_GNU_IFUNC },
+		.binding = ELF64_ST_BIND(symbol.st_info),
+	};
+	return true;
 }
 
-static void drop_nameless(struct native_symbols *symbols)
+static bool add(struct candidates *candidates, struct candidate candidate)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < symbols->count; i++) {
-		if (symbols->list[i].symbol.name[0])
-			symbols->list[kept++] = symbols->list[i];
-	}
-	symbols->count = kept;
+	return vector_add(&candidates->list, &candidates->count, &candidates->capacity, candidate);
 }
 
-/* Not before somebody needs it: of a large program it takes longer than reading them. */
-static void sort(struct native_symbols *symbols)
+static bool add_all(struct candidates *candidates, const struct source *source)
 {
-	if (symbols->sorted)
-		return;
-	drop_nameless(symbols);
-	if (symbols->count)
-		qsort(symbols->list, symbols->count, sizeof(*symbols->list), by_address);
-	symbols->sorted = true;
+	struct candidate candidate;
+
+	for (size_t i = 0; i < source->table.count; i++) {
+		symbol_table_prefetch(&source->table, i);
+		if (take(source, i, &candidate) && !add(candidates, candidate))
+			return false;
+	}
+	return true;
+}
+
+static void sort(struct candidates *candidates)
+{
+	if (candidates->count)
+		qsort(candidates->list, candidates->count, sizeof(*candidates->list), by_address);
+}
+
+/* Not before somebody needs it: of a large program it takes longer than to look for a name. */
+static const struct candidates *list(struct native_symbols *symbols)
+{
+	if (symbols->listed)
+		return &symbols->all;
+	symbols->listed = true;
+	for (size_t i = 0; i < symbols->source_count; i++) {
+		if (!add_all(&symbols->all, &symbols->sources[i]))
+			shortage_note();
+	}
+	sort(&symbols->all);
+	for (size_t i = 0; i < symbols->all.count; i++) {
+		if (symbols->all.list[i].symbol.size > symbols->longest)
+			symbols->longest = symbols->all.list[i].symbol.size;
+	}
+	return &symbols->all;
+}
+
+static void add_source(struct native_symbols *symbols, const struct symbol_table *table,
+		       struct span file, uint64_t shift)
+{
+	symbols->sources[symbols->source_count++] = (struct source){
+		.table = *table,
+		.shift = shift,
+		.names = { table->names, -1, (uint64_t)(table->names.start - file.start) },
+	};
 }
 
 int native_symbols_create_from_debug(struct native_symbols **out, struct span file, uint64_t shift,
 				     struct error *err)
 {
 	struct native_symbols *symbols = calloc(1, sizeof(*symbols));
-	int result = symbols ? 0 : -ENOMEM;
 	struct symbol_table table;
 
+	if (!symbols)
+		return error_set(err, -ENOMEM, "no memory for the names of native functions");
 	/* .symtab has all that .dynsym has. */
-	if (symbols)
-		symbols->complete = symbol_table_find(&table, file, SHT_SYMTAB);
-	if (symbols && (symbols->complete || symbol_table_find(&table, file, SHT_DYNSYM)))
-		result = read_table(symbols, &table, shift);
-	if (result) {
-		native_symbols_destroy(symbols);
-		return error_set(err, result, "no memory for the names of native functions");
-	}
+	symbols->complete = symbol_table_find(&table, file, SHT_SYMTAB);
+	if (symbols->complete || symbol_table_find(&table, file, SHT_DYNSYM))
+		add_source(symbols, &table, file, shift);
 	*out = symbols;
 	return 0;
 }
@@ -131,14 +164,23 @@ int native_symbols_create(struct native_symbols **out, struct span file, struct 
 	return native_symbols_create_from_debug(out, file, 0, err);
 }
 
-int native_symbols_add(struct native_symbols *symbols, struct span more)
+void native_symbols_read_by(struct native_symbols *symbols, int fd)
+{
+	if (symbols->source_count)
+		symbols->sources[0].names.fd = fd;
+}
+
+void native_symbols_add(struct native_symbols *symbols, struct span more)
 {
 	struct symbol_table table;
 
-	if (!symbol_table_find(&table, more, SHT_SYMTAB))
-		return 0;
-	symbols->sorted = false;
-	return read_table(symbols, &table, 0);
+	if (symbols->source_count == SOURCES_MAX || !symbol_table_find(&table, more, SHT_SYMTAB))
+		return;
+	add_source(symbols, &table, more, 0);
+	/* They may have been listed before. */
+	free(symbols->all.list);
+	symbols->all = (struct candidates){ 0 };
+	symbols->listed = false;
 }
 
 bool native_symbols_complete(const struct native_symbols *symbols)
@@ -150,60 +192,77 @@ void native_symbols_destroy(struct native_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	free(symbols->list);
+	free(symbols->all.list);
 	free(symbols);
 }
 
 size_t native_symbols_count(struct native_symbols *symbols)
 {
-	sort(symbols);
-	return symbols->count;
+	return list(symbols)->count;
 }
 
 const struct native_symbol *native_symbols_get(struct native_symbols *symbols, size_t number)
 {
-	sort(symbols);
-	return &symbols->list[number].symbol;
+	return &list(symbols)->list[number].symbol;
 }
 
-int native_symbols_pick(const struct native_symbols *symbols,
-			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
-			struct native_symbol **picked, size_t *count)
+/* @marks: see name_filter_scan(). Where there are none each name is looked at. */
+static bool may_be_wanted(const struct source *source, size_t number, const uint8_t *marks)
 {
-	_cleanup_free_ struct candidate *list = NULL;
-	size_t capacity = 0, found = 0;
+	const Elf64_Sym symbol = symbol_table_get(&source->table, number);
 
-	for (size_t i = 0; i < symbols->count; i++) {
-		if (i + SYMBOLS_AHEAD < symbols->count)
-			__builtin_prefetch(symbols->list[i + SYMBOLS_AHEAD].symbol.name);
-		if (symbols->list[i].symbol.name[0] && wanted(ctx, symbols->list[i].symbol.name) &&
-		    !vector_add(&list, &found, &capacity, symbols->list[i]))
-			return -ENOMEM;
+	return symbol.st_name < source->table.names.size &&
+	       (!marks || name_filter_marked(marks, symbol.st_name));
+}
+
+static bool pick_of(const struct source *source, const struct name_filter *filter,
+		    struct candidates *picked)
+{
+	_cleanup_free_ uint8_t *marks = name_filter_scan(filter, &source->names);
+	struct candidate candidate;
+
+	for (size_t i = 0; i < source->table.count; i++) {
+		if (may_be_wanted(source, i, marks) && take(source, i, &candidate) &&
+		    name_filter_passes(filter, candidate.symbol.name) &&
+		    !native_name_is_part(candidate.symbol.name) && !add(picked, candidate))
+			return false;
 	}
-	if (found && !symbols->sorted)
-		qsort(list, found, sizeof(*list), by_address);
-	*picked = calloc(found + 1, sizeof(**picked));
-	if (!*picked)
-		return -ENOMEM;
-	for (size_t i = 0; i < found; i++)
-		(*picked)[i] = list[i].symbol;
-	*count = found;
-	return 0;
+	return true;
+}
+
+int native_symbols_pick(const struct native_symbols *symbols, const struct name_filter *filter,
+			struct native_symbol **out, size_t *count)
+{
+	struct candidates picked = { 0 };
+	struct native_symbol *found = NULL;
+	bool done = true;
+
+	for (size_t i = 0; i < symbols->source_count && done; i++)
+		done = pick_of(&symbols->sources[i], filter, &picked);
+	if (done)
+		found = calloc(picked.count + 1, sizeof(*found));
+	if (found)
+		sort(&picked);
+	for (size_t i = 0; found && i < picked.count; i++)
+		found[i] = picked.list[i].symbol;
+	free(picked.list);
+	*out = found;
+	*count = picked.count;
+	return found ? 0 : -ENOMEM;
 }
 
 const struct native_symbol *native_symbols_find(struct native_symbols *symbols, uint64_t address)
 {
-	size_t count;
+	const struct candidates *all = list(symbols);
+	size_t count = sorted_up_to(all->list, all->count, sizeof(*all->list), address);
 
-	sort(symbols);
-	count = sorted_up_to(symbols->list, symbols->count, sizeof(*symbols->list), address);
 	/* One that begins before another may go on behind it. */
 	for (size_t i = count; i-- > 0;) {
 		const struct native_symbol *symbol;
 
-		while (i > 0 && symbols->list[i - 1].symbol.begin == symbols->list[i].symbol.begin)
+		while (i > 0 && all->list[i - 1].symbol.begin == all->list[i].symbol.begin)
 			i--;
-		symbol = &symbols->list[i].symbol;
+		symbol = &all->list[i].symbol;
 
 		if (address - symbol->begin < symbol->size)
 			return symbol;

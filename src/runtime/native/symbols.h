@@ -15,6 +15,7 @@
 #include "image/cursor.h"
 
 struct error;
+struct name_filter;
 struct native_symbols;
 
 struct native_symbol {
@@ -35,22 +36,31 @@ int native_symbols_create_from_debug(struct native_symbols **symbols, struct spa
 				     uint64_t shift, struct error *err);
 
 /*
- * Add to @symbols what .symtab of ELF file @more has, by the same addresses; that must outlive them
- * likewise. -ENOMEM, and then they are as they were.
+ * The file that @symbols were created of is @fd's, too, which outlives them: where few names are
+ * wanted of many they are read by it, which is quicker than to touch each page of the file.
  */
-int native_symbols_add(struct native_symbols *symbols, struct span more);
+void native_symbols_read_by(struct native_symbols *symbols, int fd);
+
+/*
+ * Add to @symbols, once, what .symtab of ELF file @more has, by the same addresses; that must
+ * outlive them likewise.
+ */
+void native_symbols_add(struct native_symbols *symbols, struct span more);
 void native_symbols_destroy(struct native_symbols *symbols);
 
-/* Names are numbered by address; of one address the plainest is the first. */
+/*
+ * Names are numbered by address; of one address the plainest is the first. They are listed when
+ * they are asked for first; for want of memory those that are missing are as if they were not there
+ * (base/shortage.h).
+ */
 size_t native_symbols_count(struct native_symbols *symbols);
 const struct native_symbol *native_symbols_get(struct native_symbols *symbols, size_t number);
 
 /*
- * Copies of those whose names @wanted wants, in the same order, in an array that the caller frees.
- * Mostly few are wanted of many, and only these are put in order. -ENOMEM.
+ * Copies of those that pass @filter, but for parts of functions, in the same order, in an array
+ * that the caller frees. Nothing is kept of the others. -ENOMEM.
  */
-int native_symbols_pick(const struct native_symbols *symbols,
-			bool (*wanted)(const void *ctx, const char *name), const void *ctx,
+int native_symbols_pick(const struct native_symbols *symbols, const struct name_filter *filter,
 			struct native_symbol **picked, size_t *count);
 
 /* Are they all that there were, from .symtab? Else there may be a debug file with more. */
