@@ -55,6 +55,11 @@ void capture_natives_only(struct capture *capture)
 	capture->natives_only = true;
 }
 
+void capture_use_opening(struct capture *capture, struct capture_opening *opening)
+{
+	capture->opening = opening;
+}
+
 void capture_destroy(struct capture *capture)
 {
 	if (!capture)

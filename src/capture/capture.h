@@ -16,6 +16,7 @@
 #include "plan/plan.h"
 
 struct capture;
+struct capture_opening;
 struct error;
 struct follow;
 struct follow_config;
@@ -66,6 +67,9 @@ int capture_create(struct capture **capture, const struct options *options, stru
  * capture_load(), if at all.
  */
 void capture_natives_only(struct capture *capture);
+
+/* Go on with @opening, which must outlive it; see opening.h. Before it is loaded, if at all. */
+void capture_use_opening(struct capture *capture, struct capture_opening *opening);
 
 /* Does nothing that is loaded depend on the plan, but for how many sites it has? */
 bool capture_loads_before_plan(const struct options *options);

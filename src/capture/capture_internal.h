@@ -33,7 +33,8 @@ struct decided {
 struct capture {
 	const struct options *options;
 	struct process *process;
-	struct plan *plan; /* attaching marks its sites */
+	struct plan *plan;		 /* attaching marks its sites */
+	struct capture_opening *opening; /* borrowed; NULL: nothing is opened yet */
 	struct place_probe_bpf *bpf;
 	struct programs *loaded;     /* NULL: they are not */
 	struct uprobes *uprobes;     /* NULL: no site has one */

@@ -16,6 +16,7 @@
 #include "bpf/place_probe.skel.h"
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
+#include "capture/opening.h"
 #include "base/error.h"
 #include "follow/follow.h"
 #include "target/process.h"
@@ -52,7 +53,7 @@ static int choose_means(struct capture *capture, struct error *err)
 {
 	/* The kernel ties a link to the main thread's memory, which is gone with that thread. */
 	bool main_alive = process_thread_alive(capture->process, capture->process->pid);
-	bool multi = uprobe_multi_works();
+	bool multi = capture_opening_has_multi(capture->opening);
 
 	if (capture->options->uprobe_by == UPROBE_BY_MULTI && !(multi && main_alive))
 		return error_set(err, -ENOTSUP,
@@ -223,7 +224,7 @@ static int open_and_load(struct capture *capture, bool quiet)
 	};
 	int result;
 
-	capture->bpf = place_probe_bpf__open();
+	capture->bpf = capture_opening_take(capture->opening);
 	if (!capture->bpf)
 		return -errno;
 	set_constants(capture, capture->bpf);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture/capture.h"
+#include "capture/opening.h"
 #include "probe/breakpoints.h"
 #include "probe/uprobes.h"
 #include "base/error.h"
@@ -329,9 +330,14 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 enum session_event session_resolve(struct session *session, struct error *err)
 {
+	enum mode mode = session->options->mode;
+
 	progress_start();
-	if (session_hold_target(session, err) ||
-	    resolution_init(&session->resolution, &session->target, err) ||
+	if (session_hold_target(session, err))
+		return session_fail(session, EXIT_STATUS_ERROR);
+	if (mode != MODE_LIST && mode != MODE_DRY_RUN)
+		session->opening = capture_opening_begin();
+	if (resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	log_resolution(session);

@@ -8,6 +8,7 @@
 
 #include "broker/broker.h"
 #include "capture/capture.h"
+#include "capture/opening.h"
 #include "base/error.h"
 #include "stack/symbols.h"
 #include "method/pattern.h"
@@ -89,6 +90,7 @@ static void session_deinit(struct session *session)
 	session_stop_fetching(session);
 	/* Probes before that: they would vanish from code that is shared again. */
 	capture_destroy(session->capture);
+	capture_opening_destroy(session->opening);
 	session_remap_deinit(session);
 	last_snapshot_destroy(session->snapshot);
 	symbols_destroy(session->symbols);
