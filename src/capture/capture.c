@@ -172,8 +172,11 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 	int result = bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.counters), &site,
 					 capture->per_cpu);
 
+	/* What was read before is as much as is known. */
+	if (result)
+		return result;
 	*sum = (struct site_counters){ 0 };
-	for (int cpu = 0; result == 0 && cpu < capture->cpu_count; cpu++) {
+	for (int cpu = 0; cpu < capture->cpu_count; cpu++) {
 		sum->hits += capture->per_cpu[cpu].hits;
 		sum->lost += capture->per_cpu[cpu].lost;
 		sum->runs += capture->per_cpu[cpu].runs;
@@ -183,7 +186,7 @@ int capture_read_site(const struct capture *capture, uint32_t site, struct site_
 		sum->undecided += capture->per_cpu[cpu].undecided;
 	}
 	add_decided(capture, site, sum);
-	return result;
+	return 0;
 }
 
 unsigned int capture_detach_ms(const struct capture *capture)

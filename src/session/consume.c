@@ -399,8 +399,8 @@ enum session_event session_report(struct session *session, struct error *err)
 	/* Consuming has failed, and @err says why. */
 	if (session->status != EXIT_STATUS_OK)
 		return EVENT_FAILED;
-	if (read_counts(session, true, err))
-		return session_fail(session, EXIT_STATUS_ERROR);
+	if (read_counts(session, true, err) && !session->problem.text[0])
+		session->problem = *err;
 	/* Before it is told what was lost. */
 	session_count_merged(session, true);
 	session->status = session_write_report(session, err);

@@ -50,10 +50,10 @@ static bool next_method(struct method_sites *sites)
 size_t count_bound_codes(const struct plan *plan, size_t first, const struct count_bounds *bounds,
 			 const char **codes)
 {
-	uint32_t mask = 0;
+	uint32_t mask = bounds->of_sites ? 0 : bounds->unjudged;
 	size_t count = 0;
 
-	for (size_t i = first, end = plan_method_end(plan, first); i < end; i++)
+	for (size_t i = first, end = plan_method_end(plan, first); bounds->of_sites && i < end; i++)
 		mask |= bounds->of_sites[plan->by_method[i] - plan->sites];
 	for (unsigned int reason = 0; reason < bounds->reasons; reason++) {
 		if (mask >> reason & 1 &&
@@ -103,7 +103,7 @@ static void add_count(struct count_records *records, const struct method_sites *
 	}
 	if (!bounds)
 		return;
-	count->watched = bounds->watched[sites->first];
+	count->watched = count_watched(bounds, sites->first);
 	count->lower_bound = &records->codes[records->code_count];
 	records->code_count +=
 		count_bound_codes(plan, sites->first, bounds, &records->codes[records->code_count]);

@@ -16,15 +16,25 @@ struct plan;
 
 /* Why a method's count may be below the truth: a bit for each reason, along the plan's sites. */
 struct count_bounds {
-	const uint32_t *of_sites;
+	const uint32_t *of_sites; /* NULL: they could not be judged; then each has: */
+	uint32_t unjudged;
 	unsigned int reasons;
 	const char *(*code)(unsigned int reason); /* two reasons next to each other may share one */
-	/* Along plan->by_method, where a method begins: which part of the time it was watched. */
+	/*
+	 * Along plan->by_method, where a method begins: which part of the time it was watched.
+	 * NULL: that is not known.
+	 */
 	const double *watched;
 	const uint64_t *all_calls; /* along the plan's sites, of the whole run */
 };
 
 enum { COUNT_BOUNDS_MAX = 32 };
+
+/* Which part of the time the method was watched that begins at @first; 0: that is not known. */
+static inline double count_watched(const struct count_bounds *bounds, size_t first)
+{
+	return bounds && bounds->watched ? bounds->watched[first] : 0;
+}
 
 /*
  * Codes of the reasons of the method whose sites begin at @first in plan->by_method, and NULL, into

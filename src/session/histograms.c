@@ -165,7 +165,7 @@ static void print_part(struct session *session, struct output *to, const struct 
 		.rest = part->caller ? NULL : by_values_rest(part->key.by),
 		.histogram = histogram,
 		.lower_bound = bounds ? codes : NULL,
-		.watched = bounds ? bounds->watched[part->method] : 0,
+		.watched = count_watched(bounds, part->method),
 	};
 
 	if (bounds)

@@ -202,11 +202,12 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 	int result = verdict_reach(verdict, &question, err);
 	size_t count = 0;
 
-	if (result)
-		return result;
-	judgement->watched = watched_shares(session, verdict);
-	if (!judgement->watched)
-		return error_set(err, -ENOMEM, "no memory for the report");
+	if (result == 0)
+		judgement->watched = watched_shares(session, verdict);
+	if (!judgement->watched) {
+		judgement->codes[0] = verdict_reason_code(VERDICT_ENDED_EARLY);
+		return result ? result : error_set(err, -ENOMEM, "no memory for the report");
+	}
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
 		const char *code = verdict_reason_code(reason);
 

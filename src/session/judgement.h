@@ -16,7 +16,10 @@ struct judgement {
 	double *watched;			/* see watched.h */
 };
 
-/* Reaches the verdict and says it. -errno with @err set; then, too, @judgement is to be freed. */
+/*
+ * Reaches the verdict and says it. -errno with @err set; then all counts are lower bounds, and
+ * @judgement is to be freed, too.
+ */
 int judgement_reach(struct judgement *judgement, struct session *session, struct error *err);
 void judgement_deinit(struct judgement *judgement);
 

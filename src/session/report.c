@@ -50,7 +50,8 @@ static int print_counts(struct session *session, const struct judgement *judgeme
 			struct error *err)
 {
 	const struct count_bounds bounds = {
-		.of_sites = judgement->verdict.of_sites,
+		.of_sites = judgement->watched ? judgement->verdict.of_sites : NULL,
+		.unjudged = 1U << VERDICT_ENDED_EARLY,
 		.reasons = VERDICT_REASONS,
 		.code = bound_code,
 		.watched = judgement->watched,
@@ -68,7 +69,7 @@ static void log_followed(const struct session *session, const double *watched)
 		calls[i] = session->counts.counters[i].hits;
 	if (calls && session->options->verbose)
 		counts_log_tiers(&session->plan, calls);
-	if (calls)
+	if (calls && watched)
 		inlined_hint(&session->plan, calls, watched, session->options->verbose);
 	free(calls);
 	if (session->followed.follow && session->options->verbose)
@@ -150,7 +151,7 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	_cleanup_free_ struct output_shed *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
-	bool known;
+	bool known, failed;
 
 	for (size_t i = 0; i < session->plan.count; i++) {
 		calls += session->counts.counters[i].hits;
@@ -182,11 +183,10 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_unmerged(session);
 	log_stacks(stacks);
 	session_log_runtimes(session, RUNTIME_LOG_LINES);
-	if (judgement_reach(judgement, session, err))
-		return EXIT_STATUS_ERROR;
+	/* For want of memory: what was collected is printed all the same, as far as that goes. */
+	failed = judgement_reach(judgement, session, err) != 0;
 	log_followed(session, judgement->watched);
-	if (print_counts(session, judgement, err))
-		return EXIT_STATUS_ERROR;
+	failed |= print_counts(session, judgement, err) != 0;
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
 	session_write_traced(session);
@@ -200,6 +200,8 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 						 .lower_bound = judgement->codes,
 						 .stacks = stacks,
 					 });
+	if (failed)
+		return EXIT_STATUS_ERROR;
 	if (!session->options->strict || (count == 0 && known && !judgement->codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(
