@@ -38,6 +38,7 @@ enum {
 	STARTING_ROWS = 1 << 21,
 	NO_ROWS = 1,	      /* as few as a map can have */
 	EXPECTED_SITES = 256, /* of a plan that is still being made */
+	LIBBPF_ERRORS = 4000, /* where its own begin */
 };
 
 size_t capture_planned(const struct capture *capture, enum mechanism mechanism)
@@ -225,8 +226,9 @@ static int open_and_load(struct capture *capture, bool quiet)
 	int result;
 
 	capture->bpf = capture_opening_take(capture->opening);
+	/* What is built in is well-formed: libelf, which libbpf has errors for, lacks memory. */
 	if (!capture->bpf)
-		return -errno;
+		return errno < LIBBPF_ERRORS ? -errno : -ENOMEM;
 	set_constants(capture, capture->bpf);
 	choose_programs(capture);
 	result = capture_set_merging(capture);

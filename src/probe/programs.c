@@ -208,6 +208,18 @@ void programs_tell(bool tell)
 	libbpf_set_print(tell ? tell_warnings : NULL);
 }
 
+/* libbpf goes on without them where it has found that the kernel does not map arrays. */
+static bool has_variables(const struct bpf_object_skeleton *skeleton)
+{
+	for (int i = 0; i < skeleton->map_cnt; i++) {
+		const struct bpf_map_skeleton *map = map_of(skeleton, i);
+
+		if (map->mmaped && !*map->mmaped)
+			return false;
+	}
+	return true;
+}
+
 static int load_here(struct programs *programs, struct bpf_object_skeleton *skeleton,
 		     const struct programs_how *how)
 {
@@ -216,6 +228,8 @@ static int load_here(struct programs *programs, struct bpf_object_skeleton *skel
 	programs_tell(how->verbose && !how->quiet);
 	result = bpf_object__load_skeleton(skeleton);
 	programs_tell(how->verbose);
+	if (result == 0 && !has_variables(skeleton))
+		result = -ENOMEM;
 	return result ? result : note_programs(programs, skeleton);
 }
 
