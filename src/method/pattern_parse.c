@@ -29,16 +29,16 @@ static int parse_regex(struct pattern *pattern, const char *start, size_t length
 
 	pattern->kind = PATTERN_REGEX;
 	pattern->regex = pcre2_compile((PCRE2_SPTR)start, length, flags, &code, &offset, NULL);
-	if (!pattern->regex) {
+	if (!pattern->regex && code != PCRE2_ERROR_HEAP_FAILED) {
 		pcre2_get_error_message(code, message, sizeof(message));
 		return error_set(
 			err, -EINVAL,
 			"pattern '%s': %s (at character %zu of the regex; write \\ before what is meant as it is)",
 			pattern->text, (char *)message, (size_t)offset);
 	}
-	if (!(flags & PCRE2_CASELESS))
+	if (pattern->regex && !(flags & PCRE2_CASELESS))
 		pattern_add_literals(&pattern->literals, start, length);
-	if (!text_ok(&pattern->literals))
+	if (!pattern->regex || !text_ok(&pattern->literals))
 		return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern->text);
 	/* Without JIT (a hardened kernel may refuse its memory) matching is slower, not wrong. */
 	pcre2_jit_compile(pattern->regex, PCRE2_JIT_COMPLETE);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shortage.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "output/ops.h"
@@ -124,8 +125,10 @@ static struct output_kind *find_line(struct folded *folded)
 	struct output_kind *kind = malloc(sizeof(*kind) + length + 1);
 	struct output_kind **found, *is;
 
-	if (!kind)
+	if (!kind) {
+		shortage_note();
 		return NULL;
+	}
 	memcpy(kind->frames, text_chars(&folded->line), length + 1);
 	kind->count = 0;
 	kind->users = 0;

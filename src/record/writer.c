@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/shortage.h"
 #include "base/vector.h"
 #include "latency/latency.h"
 #include "output/ops.h"
@@ -151,6 +152,7 @@ static struct output_kind *write_kind(struct output *output, const struct hit *h
 	struct output_kind *kind = malloc(sizeof(*kind));
 
 	if (!kind || !take_number(record, kind)) {
+		shortage_note();
 		free(kind);
 		return NULL;
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shortage.h"
 #include "bpf/event.h"
 #include "output/output.h"
 #include "session/session_internal.h"
@@ -31,6 +32,8 @@ bool session_add_merged(struct session *session, const struct hit_event *event,
 
 	if (!session->merged.stacks)
 		session->merged.stacks = calloc(SLOTS, sizeof(*session->merged.stacks));
+	if (!session->merged.stacks)
+		shortage_note();
 	if (!session->merged.stacks || event->merged > SLOTS)
 		return false;
 	stack = &session->merged.stacks[event->merged - 1];

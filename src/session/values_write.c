@@ -113,6 +113,22 @@ static void describe_exception(struct session *session, const struct hit_event *
 		call->exception = text_chars(&values->exception);
 }
 
+/* A half of a value is none. That memory was refused is told at the end, too. */
+static void leave_out_halves(const struct session_values *values, struct output_call *call)
+{
+	static const char why[] = "there was no memory for it";
+
+	if (!text_ok(&values->arguments) || !text_ok(&values->result)) {
+		call->arguments = NULL;
+		call->result = NULL;
+		call->why = why;
+	}
+	if (!text_ok(&values->exception)) {
+		call->exception = NULL;
+		call->why_not = why;
+	}
+}
+
 bool session_values_decide(struct session *session, const struct hit_event *event)
 {
 	const struct filter *filter = &session->values->expressions.filter;
@@ -149,6 +165,7 @@ void session_values_write(struct session *session, const struct hit_event *event
 		call_name_add_plain(&values->name, hit->method);
 	call.name = text_chars(&values->name);
 	describe_exception(session, event, &call);
+	leave_out_halves(values, &call);
 	if (!session_async_take(session, event, &call)) {
 		output_call(&session->output, &call);
 		session->counts.shown++;

@@ -52,9 +52,9 @@ int redaction_create(struct redaction **out, const char *regex, struct error *er
 		redaction->match = pcre2_match_data_create_from_pattern(redaction->regex, NULL);
 		redaction->context = pcre2_match_context_create(NULL);
 	}
-	if (!redaction->regex)
+	if (!redaction->regex && code != PCRE2_ERROR_HEAP_FAILED)
 		result = refuse(regex, code, offset, err);
-	else if (!redaction->match || !redaction->context)
+	else if (!redaction->regex || !redaction->match || !redaction->context)
 		result = error_set(err, -ENOMEM, "no memory for --redact");
 	if (result) {
 		redaction_destroy(redaction);
