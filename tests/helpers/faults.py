@@ -90,14 +90,14 @@ def check_words(text):
         assert not NO_SENTENCE.search(line), f"who can do anything about that? {line}\n{text}"
 
 
-def check_end(result):
+def check_end(result, summarized=True):
     """It has ended as documented, with a sentence if it failed, and what it has written is whole."""
     assert result.code in STATUSES, f"is that an exit status?\n{result}"
     check_words(result.err)
     assert result.code == 0 or result.err.strip(), f"it says nothing:\n{result}"
     if result.out.startswith("{"):
         assert result.out.endswith("\n"), result.out[-200:]
-        records.parse(result.out)
+        records.parse(result.out, summarized)
     return result
 
 

@@ -81,12 +81,12 @@ def test_only_what_is_asked_for(place_probe, tree):
 
 
 def test_min_is_of_the_root(place_probe, tree):
-    live = place_probe.live("--trace", "-j", "--min=20ms", tree.pid, ROOT, CALLS)
+    live = place_probe.live("--trace", "-j", "--min=15ms", tree.pid, ROOT, CALLS)
     tree.run("loop", 20, 2)
     noted = tree.run("spin20", 3, 2)
     tree.run("loop", 20, 2)
     traces = traces_of(live.stop())
-    assert all(trace["duration_ns"] >= 20_000_000 for trace in traces)
+    assert all(trace["duration_ns"] >= 15_000_000 for trace in traces)
     spun = [trace for trace in traces if "tree_spin" in trees.by_method(trace["root"])]
     trees.check_same(spun, noted)
     for trace in spun:

@@ -201,7 +201,7 @@ def tell_tiers(tell, name, hits):
 @pytest.mark.parametrize("version, dotnet, end, where, mode", in_lanes(CASES))
 def test_addon(place_probe, start_mixed, tell, version, dotnet, end, where, mode):
     """Node hosts .NET by an addon."""
-    target = start_mixed("addon", version, dotnet, end=end, flags=MODES[mode])
+    target = start_mixed("addon", version, dotnet, end=end, flags=[*MODES[mode], *v8_hits.MOVES_NOTHING])
     hits = check(place_probe, target, "addon", end, where, ["node::Start"])
     assert {hit["stack"][-1]["name"] for hit in hits if hit["tid"] == target.pid} <= {"_start"}
     assert {hit["stack"][-1]["module"] for hit in hits if hit["tid"] != target.pid} <= {"libc.so.6"}
