@@ -308,8 +308,8 @@ static void *load_beside(void *arg)
 
 bool capture_loads_before_plan(const struct options *options)
 {
-	return options->mode != MODE_LIST && options->mode != MODE_DRY_RUN && !options->timed &&
-	       !options->remap && !capture_runs_programs(options);
+	return mode_attaches(options->mode) && !options->timed && !options->remap &&
+	       !capture_runs_programs(options);
 }
 
 void capture_begin_load(struct capture *capture, const struct unwind_expected *expected)

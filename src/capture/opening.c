@@ -48,13 +48,13 @@ struct capture_opening *capture_opening_begin(void)
 
 struct place_probe_bpf *capture_opening_take(struct capture_opening *opening)
 {
-	struct place_probe_bpf *bpf;
+	struct place_probe_bpf *bpf = NULL;
 
-	if (!opening)
-		return place_probe_bpf__open();
-	await(opening);
-	bpf = opening->bpf;
-	opening->bpf = NULL;
+	if (opening) {
+		await(opening);
+		bpf = opening->bpf;
+		opening->bpf = NULL;
+	}
 	return bpf ? bpf : place_probe_bpf__open();
 }
 

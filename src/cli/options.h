@@ -146,6 +146,12 @@ struct options {
  */
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
 
+/* Of a mode that looks at methods: does it put probes on them? Else it only tells of them. */
+static inline bool mode_attaches(enum mode mode)
+{
+	return mode != MODE_LIST && mode != MODE_DRY_RUN;
+}
+
 /* Is each hit, or each slow call, reported? Else the kernel counts, and the end tells. */
 bool options_report_hits(const struct options *options);
 

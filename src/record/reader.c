@@ -136,11 +136,6 @@ static bool give_kept(struct record_reader *reader)
 	return good;
 }
 
-static bool attaches(enum mode mode)
-{
-	return mode != MODE_LIST && mode != MODE_DRY_RUN;
-}
-
 static void note_losses(struct record_end *end, const struct output_loss *losses)
 {
 	struct text lost = { 0 };
@@ -164,7 +159,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	size_t loss_count, code_count;
 
 	/* With intervals it was, for the last one. */
-	if (attaches(view->mode) && !view->intervals)
+	if (mode_attaches(view->mode) && !view->intervals)
 		c->bad |= !give_kept(reader);
 	summary.hits = number_take(c);
 	summary.calls = number_take(c);
@@ -454,7 +449,7 @@ int record_read(struct record_reader *reader, const struct record_view *view, st
 	result = read_all(reader, err);
 	end->whole = reader->ended;
 	/* What was to come with the end of the run is told as it is known. */
-	if (result && !end->summarized && attaches(view->mode)) {
+	if (result && !end->summarized && mode_attaches(view->mode)) {
 		output->end_ns = reader->last_ns;
 		if (reader->kept || reader->totals.length)
 			(void)give_kept(reader);

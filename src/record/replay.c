@@ -187,7 +187,7 @@ static void log_end(const struct record_reader *reader, const struct record_end 
 {
 	const struct record_process process = record_process(reader);
 
-	if (mode == MODE_LIST || mode == MODE_DRY_RUN)
+	if (!mode_attaches(mode))
 		return;
 	log_print("%" PRIu64 " hits of %d (%s)%s%s", end->hits, process.pid,
 		  process.comm ? process.comm : "?", end->summarized ? "; lost: " : "", end->lost);

@@ -193,9 +193,7 @@ static void suggest(const struct session *session, const struct pattern *pattern
 /* What is not there may still come, while we look. */
 static const char *yet(const struct session *session)
 {
-	enum mode mode = session->options->mode;
-
-	return mode == MODE_LIST || mode == MODE_DRY_RUN ? "" : " yet";
+	return mode_attaches(session->options->mode) ? " yet" : "";
 }
 
 static void log_unmatched_native(const struct session *session, const struct pattern *pattern)
@@ -330,12 +328,10 @@ enum session_event session_ask(struct session *session, struct error *err)
 
 enum session_event session_resolve(struct session *session, struct error *err)
 {
-	enum mode mode = session->options->mode;
-
 	progress_start();
 	if (session_hold_target(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	if (mode != MODE_LIST && mode != MODE_DRY_RUN)
+	if (mode_attaches(session->options->mode))
 		session->opening = capture_opening_begin();
 	if (resolution_init(&session->resolution, &session->target, err) ||
 	    session_sort_patterns(session, err))
