@@ -54,24 +54,34 @@ def pytest_collection_modifyitems(config, items):
 
 
 class Claims:
-    """Several processes run one lane, file by file: whoever comes to one first has it, by a file of that name."""
+    """
+    Several processes run one lane, file by file: whoever comes to one first has it, by a file of that name.
+
+    A file that takes longer than all others together says beside(by_function=True).
+    """
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         self.ours = {}
 
-    def has(self, path):
-        if path not in self.ours:
+    def has(self, what):
+        if what not in self.ours:
             try:
-                (self.directory / path.stem).touch(exist_ok=False)
-                self.ours[path] = True
+                (self.directory / what).touch(exist_ok=False)
+                self.ours[what] = True
             except FileExistsError:
-                self.ours[path] = False
-        return self.ours[path]
+                self.ours[what] = False
+        return self.ours[what]
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item):
-        return None if self.has(item.path) else True
+    def pytest_runtest_protocol(self, item, nextitem):
+        mark = next(item.iter_markers("beside"), None)
+        by_function = mark and mark.kwargs.get("by_function", False)
+        if self.has(f"{item.path.stem}-{item.originalname}" if by_function else item.path.stem):
+            return None
+        # Whoever was before it has left what it would share with this one.
+        item.session._setupstate.teardown_exact(nextitem)
+        return True
 
 
 def pytest_configure(config):

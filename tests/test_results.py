@@ -56,13 +56,16 @@ def test_results(session):
     assert all(seconds >= 0 for _, seconds, _ in left["tests"])
 
 
-def test_shared_lane(tmp_path):
-    """Two processes of one lane run each file once, and all of them."""
+@pytest.mark.parametrize("by_function", [False, True])
+def test_shared_lane(tmp_path, by_function):
+    """Two processes of one lane run each file once, or each function of it, and all of them."""
     claims = tmp_path / "claims"
     claims.mkdir()
     for number in range(6):
         (tmp_path / f"test_{number}.py").write_text(
-            "import time\ndef test_one(): time.sleep(0.2)\ndef test_two(tmp_path): assert tmp_path\n")
+            f"import time, pytest\npytestmark = pytest.mark.beside(by_function={by_function})\n"
+            "@pytest.mark.parametrize('many', range(2))\ndef test_one(many): time.sleep(0.1)\n"
+            "@pytest.mark.parametrize('many', range(2))\ndef test_two(many, tmp_path): time.sleep(0.1)\n")
     processes = []
     for number in range(2):
         environment = {**os.environ, "PYTHONPATH": str(machine.TREE / "tests"), "PLACE_PROBE_TEST_CLAIMS": str(claims),
@@ -74,9 +77,11 @@ def test_shared_lane(tmp_path):
     parts = [results.Part(f"part {number}", **json.loads((tmp_path / f"results-{number}").read_text()))
              for number in range(2)]
     ran = [[test for test, *_ in part.tests] for part in parts]
-    assert len({*ran[0], *ran[1]}) == len(ran[0]) + len(ran[1]) == 12
-    assert all(len(tests) % 2 == 0 for tests in ran), "a file was shared"
-    assert [(part.collected, part.ran) for part in parts] == [(12, len(ran[0])), (12, len(ran[1]))]
+    assert len({*ran[0], *ran[1]}) == len(ran[0]) + len(ran[1]) == 24
+    files, functions = ([{test.partition(end)[0] for test in tests} for tests in ran] for end in ("::", "["))
+    assert bool(files[0] & files[1]) == by_function, "a file is shared where its functions are told apart"
+    assert not functions[0] & functions[1], "a function was shared"
+    assert [(part.collected, part.ran) for part in parts] == [(24, len(ran[0])), (24, len(ran[1]))]
 
 
 @pytest.mark.parametrize(("ran", "problems"), [((7, 5), []), ((7, 4), ["11 tests of 12 were run"]),

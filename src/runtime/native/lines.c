@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/shortage.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/tree.h"
@@ -26,6 +27,8 @@ enum {
 	/* Of line programs and of DIEs that libdw has read, before it has to begin anew. */
 	KEPT_LINE_BYTES = 1 << 20,
 	KEPT_UNIT_BYTES = 128 << 20,
+	/* For less libdw is not asked. */
+	LINES_NEED_BYTES = 1 << 20,
 };
 
 /* A unit that a frame was in. */
@@ -344,13 +347,25 @@ static void complete_paths(struct native_lines *lines, Dwarf_Die *unit, struct n
 	}
 }
 
+/* Whom libdw asks for memory in vain, it ends, in part by assertions of its own. */
+static bool memory_is_left(void)
+{
+	void *some = malloc(LINES_NEED_BYTES);
+	bool is_left = some != NULL;
+
+	free(some);
+	if (!is_left)
+		shortage_note();
+	return is_left;
+}
+
 /* The unit that has what is @there, read; NULL: there is none. */
 static const struct unit_range *unit_at(struct native_lines *lines, uint64_t there, Dwarf_Die *unit)
 {
 	const struct unit_range *range;
 
 	lines->clock.end_ms = clock_now_ms() + LINES_MAX_MS;
-	if (!begin(lines) || lines->clock.over)
+	if (!memory_is_left() || !begin(lines) || lines->clock.over)
 		return NULL;
 	range = find_unit(lines, there);
 	return range && enter_unit(lines, range, unit) ? range : NULL;
