@@ -16,8 +16,9 @@
 enum {
 	RESUME = 1 << 16,
 	ROUNDS = 300,
-	GUEST_ROUNDS = 10, /* an emulated machine takes its time */
 	THREADS = 200,
+	GUEST_ROUNDS = 10, /* an emulated machine takes its time */
+	GUEST_THREADS = 40,
 	LOOKS_MAX = 1000000,
 	PASSING_US = 300, /* so much of a CPU who is in the runtime may have and still come */
 	PIECES = 10,	  /* and gets it bit by bit */
@@ -60,6 +61,11 @@ static void open_child(struct child *child)
 static int rounds(void)
 {
 	return getenv("PLACE_PROBE_TEST_GUEST") ? GUEST_ROUNDS : ROUNDS;
+}
+
+static unsigned int threads(void)
+{
+	return getenv("PLACE_PROBE_TEST_GUEST") ? GUEST_THREADS : THREADS;
 }
 
 static void close_child(struct child *child)
@@ -429,8 +435,8 @@ UNIT_TEST_WITHIN(test_many, set_up, tear_down)
 	begin(bench);
 	if (in_flight_create(&in_flight, &bench->process, &bench->err))
 		fail_msg("%s", bench->err.text);
-	order(bench, WORK, 0, THREADS, 1);
-	assert_true(process_thread_count(&bench->process) > THREADS);
+	order(bench, WORK, 0, threads(), 1);
+	assert_true(process_thread_count(&bench->process) > (long)threads());
 	for (int i = 0; i < rounds(); i++) {
 		int found;
 
