@@ -28,7 +28,7 @@ enum {
 	KEPT_LINE_BYTES = 1 << 20,
 	KEPT_UNIT_BYTES = 128 << 20,
 	/* For less libdw is not asked. */
-	LINES_NEED_BYTES = 1 << 20,
+	LINES_NEED_BYTES = 64 << 10,
 };
 
 /* A unit that a frame was in. */
