@@ -34,9 +34,10 @@ class Calls:
 
 
 class Allocator:
-    """tests/helpers/failing_allocator.c in place-probe."""
+    """tests/helpers/failing_allocator.c in place-probe; @tried: the sites that failed in other modes."""
 
-    def __init__(self, library, directory):
+    def __init__(self, library, directory, tried):
+        self.tried = tried
         self.library = library
         self.path = directory / "failing-allocator"
 

@@ -16,7 +16,7 @@ VARIANTS = ["asynced10", "asynced9", "asynced8"]
 OUTCOMES = ("completed", "faulted", "canceled")
 BUFFER = "--buffer=64M"
 FILLS = 6  # as many as the target has
-TARGETS = 8
+TARGETS = 16
 
 
 class Run:

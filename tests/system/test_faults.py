@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whatever fails, one call or one allocation at a time: it ends as documented, with a sentence or a right result.
 
-In check some of the places that allocate fail, from the first to the last; in check-all each place, and as many calls of
-each kind as MOST.
+In check some of the places that allocate fail, from the first to the last; in check-all each place, in the first mode
+that comes to it, and as many of the others, and as many calls of each kind, as MOST.
 """
 
+import collections
 import contextlib
 import re
 import signal
@@ -160,6 +161,12 @@ def node_app():
     target.close()
 
 
+@pytest.fixture(scope="module")
+def tried():
+    """Of a test function: the places that it has had fail."""
+    return collections.defaultdict(set)
+
+
 @pytest.fixture(scope="session")
 def failing_allocator(tmp_path_factory):
     library = tmp_path_factory.mktemp("preload") / "failing_allocator.so"
@@ -168,14 +175,29 @@ def failing_allocator(tmp_path_factory):
     return library
 
 
+@pytest.fixture
+def allocator(place_probe, failing_allocator, tried, tmp_path, request):
+    if sanitizers.is_sanitized(place_probe.path):
+        pytest.skip("a sanitizer has an allocator of its own")
+    return Allocator(failing_allocator, tmp_path, tried[request.function.__name__])
+
+
 def allocations_fail(trials, allocator, number):
-    """Each place where memory is allocated, the first time that it is come to; then from the Nth on, and each Nth."""
+    """
+    Places where memory is allocated, the first time that they are come to; then from the Nth on, and each Nth.
+
+    In full all that are not among those that other modes have tried, to which they are added.
+    """
     place_probe = trials.place_probe
     place_probe.again(allocator.before, allocator.environment())
     trials.run()
     sites, calls = allocator.sites(), allocator.calls()
     assert len(sites) > 50
-    ways = [f"site {site}" for site in spread(sites, number)]
+    some = {*spread_evenly(sites, MOST if pairs.is_full() else number)}
+    if pairs.is_full():
+        some |= {*sites} - allocator.tried
+        allocator.tried.update(some)
+    ways = [f"site {site}" for site in sites if site in some]
     ways += [f"from {1 + calls * i // 12}" for i in spread(range(12), 3)] + [f"each {n}" for n in (7, 50, 333)]
     for way in ways:
         place_probe.again(allocator.before, allocator.environment(way))
@@ -184,10 +206,8 @@ def allocations_fail(trials, allocator, number):
 
 
 @pytest.mark.parametrize("mode", pairs.few(MODES, "list", "hist"))
-def test_allocations(place_probe, native, failing_allocator, tmp_path, mode):
-    if sanitizers.is_sanitized(place_probe.path):
-        pytest.skip("a sanitizer has an allocator of its own")
-    allocations_fail(Trials(place_probe, native[0], mode, *native[1:]), Allocator(failing_allocator, tmp_path), 4)
+def test_allocations(place_probe, native, allocator, mode):
+    allocations_fail(Trials(place_probe, native[0], mode, *native[1:]), allocator, 4)
 
 
 def calls_fail(trials, calls, which, most):
@@ -287,10 +307,8 @@ def test_calls_of_who_replays(replays, tmp_path, mode):
 
 
 @pytest.mark.parametrize("mode", pairs.few(RECORDED, "folded"))
-def test_allocations_of_who_replays(place_probe, replays, failing_allocator, tmp_path, mode):
-    if sanitizers.is_sanitized(place_probe.path):
-        pytest.skip("a sanitizer has an allocator of its own")
-    allocations_fail(replays(mode), Allocator(failing_allocator, tmp_path), 4)
+def test_allocations_of_who_replays(replays, allocator, mode):
+    allocations_fail(replays(mode), allocator, 4)
 
 
 @pairs.only_full
@@ -303,9 +321,9 @@ def test_calls_of_who_records(place_probe, native, tmp_path, mode):
 
 @pairs.only_full
 @pytest.mark.parametrize("mode", RECORDED)
-def test_allocations_of_who_records(place_probe, native, failing_allocator, tmp_path, mode):
+def test_allocations_of_who_records(place_probe, native, allocator, tmp_path, mode):
     trials = Recordings(place_probe, native[0], mode, tmp_path / "run.record", *native[1:])
-    allocations_fail(trials, Allocator(failing_allocator, tmp_path), 6)
+    allocations_fail(trials, allocator, 6)
 
 
 # Killed at each phase ---------------------------------------------------------------------------
@@ -409,10 +427,8 @@ def test_answers_that_cannot_be_written(place_probe_path, word):
 
 @pairs.only_full
 @pytest.mark.parametrize("mode", MODES)
-def test_allocations_with_dotnet(place_probe, dotnet, failing_allocator, tmp_path, mode):
-    if sanitizers.is_sanitized(place_probe.path):
-        pytest.skip("a sanitizer has an allocator of its own")
-    allocations_fail(Trials(place_probe, dotnet[0], mode, *dotnet[1:]), Allocator(failing_allocator, tmp_path), 8)
+def test_allocations_with_dotnet(place_probe, dotnet, allocator, mode):
+    allocations_fail(Trials(place_probe, dotnet[0], mode, *dotnet[1:]), allocator, 8)
 
 
 @pairs.only_full

@@ -8,6 +8,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <link.h>
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,15 +87,35 @@ static void *map_of(const struct bpf_map *map)
 	return at;
 }
 
+struct place {
+	uintptr_t address;
+	size_t offset;
+};
+
+/* Of the program, which comes first: where in its file it has what is at an address. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct place *place = ctx;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t at = place->address - (info->dlpi_addr + part->p_vaddr);
+
+		if (part->p_type == PT_LOAD && at < part->p_filesz)
+			place->offset = at + part->p_offset;
+	}
+	return 1;
+}
+
 static void attach(struct bench *bench, size_t link, const void *at, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie);
-	/* Where the program begins in memory its file begins too. */
-	extern const char __executable_start[];
+	struct place place = { .address = (uintptr_t)at };
 
+	dl_iterate_phdr(find_offset, &place);
 	bench->links[link] = bpf_program__attach_uprobe_opts(
-		bench->bpf->progs.time_hit, getpid(), "/proc/self/exe",
-		(size_t)((const char *)at - __executable_start), &options);
+		bench->bpf->progs.time_hit, getpid(), "/proc/self/exe", place.offset, &options);
 	assert_non_null(bench->links[link]);
 }
 
