@@ -279,8 +279,7 @@ demo:
 	$(Q)$(MAKE) $(JOBS) --no-print-directory all
 	$(Q)tests/demo
 
-# What they take is noted (tests/part). Of an app that does not build the tests that need it tell. Both go on at a time:
-# to compile takes the CPUs, and apps that were published before are read from the disk.
+# What they take is noted (tests/part). Of an app that does not build the tests that need it tell.
 check-full: how := --full
 check-sanitized: how := --sanitized
 check-both: how := --guests
@@ -288,9 +287,8 @@ check-both-full: how := --full --guests
 units := unit-of-kernel
 check-full check-both-full: units := unit
 check check-full check-sanitized check-both check-both-full: setup
-	$(Q)tests/part apps tests/apps/build & \
-	tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all $(units) fuzzers asan tools; \
-	built=$$?; wait; exit $$built
+	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all $(units) fuzzers asan tools
+	-$(Q)tests/part apps tests/apps/build
 	$(Q)tests/check $(how)
 
 check-kernels: setup

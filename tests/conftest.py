@@ -39,10 +39,15 @@ def lane_of(item):
     return next((mark.name for mark in item.iter_markers() if mark.name in LANES), "registers")
 
 
+def beside_says(item, what):
+    """Whether it is marked beside(WHAT=True)."""
+    mark = next(item.iter_markers("beside"), None)
+    return mark is not None and mark.kwargs.get(what, False)
+
+
 def may_attach(item):
     """Not where others have the debug registers, unless a test says that it needs none: beside(uprobes=True)."""
-    mark = next(item.iter_markers("beside"), None)
-    return lane_of(item) != "beside" or mark.kwargs.get("uprobes", False)
+    return lane_of(item) != "beside" or beside_says(item, "uprobes")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -75,9 +80,8 @@ class Claims:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        mark = next(item.iter_markers("beside"), None)
-        by_function = mark and mark.kwargs.get("by_function", False)
-        if self.has(f"{item.path.stem}-{item.originalname}" if by_function else item.path.stem):
+        part = f"-{item.originalname}" if beside_says(item, "by_function") else ""
+        if self.has(item.path.stem + part):
             return None
         # Whoever was before it has left what it would share with this one.
         item.session._setupstate.teardown_exact(nextitem)

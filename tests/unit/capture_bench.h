@@ -16,9 +16,9 @@
 #include "caller.h"
 #include "capture/capture_internal.h"
 #include "probe/breakpoints.h"
-#include "target/maps.h"
 #include "target/process.h"
 #include "tests/helpers/capture_phases.h"
+#include "tests/unit/file_offset.h"
 
 enum {
 	HITS_MAX = 256,
@@ -38,19 +38,6 @@ struct bench {
 	size_t hit_count;
 	struct error err;
 };
-
-static inline struct file_offset offset_of(struct process *process, struct address address)
-{
-	struct file_offset offset = { 0 };
-	struct maps maps;
-
-	assert_return_code(maps_read(&maps, process, NULL), 0);
-	assert_non_null(maps_find(&maps, address));
-	offset.value = maps_find(&maps, address)->offset.value + address.value -
-		       maps_find(&maps, address)->start.value;
-	maps_deinit(&maps);
-	return offset;
-}
 
 /* The next site of the plan: body number plan.count. */
 static inline void plan_body(struct bench *bench, enum mechanism mechanism)

@@ -95,7 +95,7 @@ static struct file_offset offset_of(const struct maps *maps, void (*code)(void))
 	const struct mapping *mapping = maps_find(maps, address);
 
 	assert_non_null(mapping);
-	return (struct file_offset){ mapping->offset.value + address.value - mapping->start.value };
+	return mapping_offset(mapping, address);
 }
 
 static int set_up(void **state)

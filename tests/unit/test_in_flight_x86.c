@@ -58,14 +58,14 @@ static void open_child(struct child *child)
 		fail_msg("%s", err.text);
 }
 
-static int rounds(void)
+static bool is_guest(void)
 {
-	return getenv("PLACE_PROBE_TEST_GUEST") ? GUEST_ROUNDS : ROUNDS;
+	return getenv("PLACE_PROBE_TEST_GUEST");
 }
 
-static unsigned int threads(void)
+static int rounds(void)
 {
-	return getenv("PLACE_PROBE_TEST_GUEST") ? GUEST_THREADS : THREADS;
+	return is_guest() ? GUEST_ROUNDS : ROUNDS;
 }
 
 static void close_child(struct child *child)
@@ -428,6 +428,7 @@ UNIT_TEST_WITHIN(test_running, set_up, tear_down)
 UNIT_TEST_WITHIN(test_many, set_up, tear_down)
 {
 	struct bench *bench = *state;
+	const int threads = is_guest() ? GUEST_THREADS : THREADS;
 	struct in_flight *in_flight;
 	int known = 0, looks = 0;
 
@@ -435,8 +436,8 @@ UNIT_TEST_WITHIN(test_many, set_up, tear_down)
 	begin(bench);
 	if (in_flight_create(&in_flight, &bench->process, &bench->err))
 		fail_msg("%s", bench->err.text);
-	order(bench, WORK, 0, threads(), 1);
-	assert_true(process_thread_count(&bench->process) > (long)threads());
+	order(bench, WORK, 0, threads, 1);
+	assert_true(process_thread_count(&bench->process) > threads);
 	for (int i = 0; i < rounds(); i++) {
 		int found;
 

@@ -8,16 +8,17 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <link.h>
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "capture/fuse.h"
+#include "tests/unit/file_offset.h"
 
 /* Its result is its first two arguments; or it calls what its argument says, and gives back 7. */
 uint64_t victim(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g);
@@ -87,35 +88,19 @@ static void *map_of(const struct bpf_map *map)
 	return at;
 }
 
-struct place {
-	uintptr_t address;
-	size_t offset;
-};
-
-/* Of the program, which comes first: where in its file it has what is at an address. */
-static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-	struct place *place = ctx;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t at = place->address - (info->dlpi_addr + part->p_vaddr);
-
-		if (part->p_type == PT_LOAD && at < part->p_filesz)
-			place->offset = at + part->p_offset;
-	}
-	return 1;
-}
-
 static void attach(struct bench *bench, size_t link, const void *at, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie);
-	struct place place = { .address = (uintptr_t)at };
+	struct file_offset offset;
+	struct process self;
+	struct error err;
 
-	dl_iterate_phdr(find_offset, &place);
+	if (process_init(&self, getpid(), &err))
+		fail_msg("%s", err.text);
+	offset = offset_of(&self, (struct address){ (uintptr_t)at });
+	process_deinit(&self);
 	bench->links[link] = bpf_program__attach_uprobe_opts(
-		bench->bpf->progs.time_hit, getpid(), "/proc/self/exe", place.offset, &options);
+		bench->bpf->progs.time_hit, getpid(), "/proc/self/exe", offset.value, &options);
 	assert_non_null(bench->links[link]);
 }
 
