@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "buffer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ char *mapparse_buffer_take(struct mapparse_buffer *b)
 	if (b->failed) {
 		free(chars);
 		chars = NULL;
+		errno = ENOMEM;
 	}
 	*b = (struct mapparse_buffer){ 0 };
 	return chars;

@@ -115,8 +115,8 @@ bool mapparse_name_equal(const struct mapparse_name *a, const struct mapparse_na
 
 /*
  * The canonical spelling of one type, spelled in any language: as a parameter (int32), or
- * @as_argument of a generic (System.Int32). A string to free(); NULL if it is no type, or
- * without memory.
+ * @as_argument of a generic (System.Int32). A string to free(); NULL with errno EINVAL if it is no
+ * type, or ENOMEM.
  */
 char *mapparse_type_render(const char *chars, size_t length, bool as_argument);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "type.h"
 
+#include <errno.h>
+
 #include "alias.h"
 
 static inline __attribute__((always_inline)) bool skip_word(struct mapparse_scan *s,
@@ -335,6 +337,7 @@ char *mapparse_type_render(const char *chars, size_t length, bool as_argument)
 		if (s.pos == s.end)
 			return mapparse_buffer_take(&out);
 	}
+	errno = out.failed ? ENOMEM : EINVAL;
 	mapparse_buffer_free(&out);
 	return NULL;
 }

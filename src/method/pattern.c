@@ -95,6 +95,12 @@ bool pattern_wants_method(const struct pattern *pattern, const char *name)
 	}
 }
 
+static int no_memory(const struct pattern *pattern, struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory to compare names with pattern '%s'",
+			 pattern->text);
+}
+
 static int regex_finds(struct pattern *pattern, const char *name, size_t length, struct error *err)
 {
 	int result = pcre2_match(pattern->regex, (PCRE2_SPTR)name, length, 0, 0,
@@ -130,17 +136,17 @@ int pattern_matches_native(struct pattern *pattern, char *const *names, size_t c
 		}
 		text_clear(&pattern->scratch);
 		pattern_add_without_blanks(&pattern->scratch, names[i]);
+		if (!text_ok(&pattern->scratch))
+			return no_memory(pattern, err);
 		result = glob_matches(text_chars(&pattern->native), text_chars(&pattern->scratch));
 	}
 	return result;
 }
 
-int pattern_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
+static int matches(struct pattern *pattern, const struct method_name *name, struct error *err)
 {
 	struct text *scratch = &pattern->scratch;
 
-	if (pattern->kind == PATTERN_NATIVE)
-		return 0;
 	if (pattern->kind == PATTERN_REGEX)
 		return regex_matches(pattern, name, err);
 	if (pattern->type) {
@@ -158,6 +164,19 @@ int pattern_matches(struct pattern *pattern, const struct method_name *name, str
 	return pattern_list_matches(&pattern->type_args, &name->type_args, NULL, scratch) &&
 	       pattern_list_matches(&pattern->method_args, &name->method_args, NULL, scratch) &&
 	       pattern_list_matches(&pattern->params, &name->params, name, scratch);
+}
+
+int pattern_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
+{
+	int result;
+
+	if (pattern->kind == PATTERN_NATIVE)
+		return 0;
+	text_clear(&pattern->scratch);
+	result = method_name_ok(name) ? matches(pattern, name, err) : -ENOMEM;
+	/* Half a name is another one. */
+	return method_name_ok(name) && text_ok(&pattern->scratch) ? result :
+								    no_memory(pattern, err);
 }
 
 /* Near misses -------------------------------------------------------------------------- */

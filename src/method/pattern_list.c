@@ -22,6 +22,7 @@ void pattern_list_deinit(struct pattern_list *list)
 	*list = (struct pattern_list){ 0 };
 }
 
+/* NULL: it is no type (errno EINVAL), or there is no memory. */
 static char *normal_element(const char *start, const char *end, bool as_argument)
 {
 	struct text spelled = { 0 };
@@ -33,13 +34,15 @@ static char *normal_element(const char *start, const char *end, bool as_argument
 		end--;
 	if (end - start == 1 && *start == '*')
 		return strdup("*");
-	if (!type_name_normalise(start, (size_t)(end - start), as_argument, &spelled)) {
+	if (!type_name_normalise(start, (size_t)(end - start), as_argument, &spelled) &&
+	    text_ok(&spelled)) {
 		/* A glob such as System.* is no type; it is kept as it is. */
 		text_clear(&spelled);
 		text_add_bytes(&spelled, start, (size_t)(end - start));
 		if (!glob_has_wildcard(text_chars(&spelled)))
 			text_clear(&spelled);
 	}
+	errno = text_ok(&spelled) ? EINVAL : ENOMEM;
 	result = spelled.length && text_ok(&spelled) ? strdup(text_chars(&spelled)) : NULL;
 	text_deinit(&spelled);
 	return result;
@@ -69,6 +72,8 @@ int pattern_list_parse(struct pattern_list *list, const char *start, const char 
 				"pattern '%s' has a list of more than %d types: write (*) for any",
 				pattern, LIST_MAX);
 		list->elements[list->count] = normal_element(p, element_end, as_argument);
+		if (!list->elements[list->count] && errno == ENOMEM)
+			return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern);
 		if (!list->elements[list->count])
 			return error_set(
 				err, -EINVAL,
@@ -148,7 +153,7 @@ static void substitute(const char *chars, const struct method_name *name, struct
 
 /* The same, for an element whose generic parameters are replaced first. */
 static bool substituted_matches(const char *wanted, const char *chars, size_t length,
-				const struct method_name *instance)
+				const struct method_name *instance, struct text *element)
 {
 	struct text open = { 0 }, closed = { 0 };
 	bool same = false;
@@ -158,6 +163,7 @@ static bool substituted_matches(const char *wanted, const char *chars, size_t le
 		substitute(text_chars(&open), instance, &closed);
 		same = element_matches(wanted, text_chars(&closed));
 	}
+	element->failed |= !text_ok(&open) || !text_ok(&closed);
 	text_deinit(&open);
 	text_deinit(&closed);
 	return same;
@@ -181,7 +187,7 @@ bool pattern_list_matches(const struct pattern_list *list, const struct text *ac
 		text_add_bytes(element, start, (size_t)(end - start));
 		if (!element_matches(list->elements[i], text_chars(element)) &&
 		    !(instance && substituted_matches(list->elements[i], start,
-						      (size_t)(end - start), instance)))
+						      (size_t)(end - start), instance, element)))
 			return false;
 	}
 	return true;

@@ -2,6 +2,7 @@
 /* C#'s and IL's words for types become those of the CLR, for names and patterns alike. */
 #include "method/type_name.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "mapparse/mapparse.h"
@@ -35,8 +36,10 @@ bool type_name_normalise(const char *chars, size_t length, bool as_argument, str
 {
 	char *spelled = mapparse_type_render(chars, length, as_argument);
 
-	if (!spelled)
+	if (!spelled) {
+		out->failed |= errno == ENOMEM;
 		return false;
+	}
 	text_add(out, spelled);
 	free(spelled);
 	return true;

@@ -15,7 +15,7 @@
 /*
  * Append the canonical spelling of the type spelled by @chars. @as_argument: as an argument
  * of a generic type or method (full CLR name), else as a parameter (IL name). False if it
- * is no type (unbalanced brackets, empty).
+ * is no type (unbalanced brackets, empty), or without memory, which @out tells.
  */
 bool type_name_normalise(const char *chars, size_t length, bool as_argument, struct text *out);
 

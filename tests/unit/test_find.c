@@ -306,6 +306,37 @@ UNIT_TEST(components_stay_who_they_are)
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
 }
 
+/* It has no name before it has been read, and none at all if it is damaged: it is told all the same. */
+UNIT_TEST(damaged_copies_are_told)
+{
+	_cleanup_(golden_free) struct golden whole = golden_read("tiny-r2r.dll");
+	const uint8_t *header = memmem(whole.bytes, whole.size, "RTR", 4);
+	size_t told = 0;
+
+	assert_non_null(header);
+	for (size_t at = header - whole.bytes; at + 4 <= whole.size; at += 4) {
+		struct dotnet_images some = { 0 };
+		struct dotnet_image *image = NULL;
+		uint8_t *bytes = malloc(whole.size);
+
+		assert_non_null(bytes);
+		memcpy(bytes, whole.bytes, whole.size);
+		memset(bytes + at, 0xee, 4);
+		assert_in_range(dotnet_images_add_copy(&some, bytes, whole.size,
+						       (struct address){ 0x1000 },
+						       DOTNET_COPY_FILE, &image, NULL),
+				0, 1);
+		if (some.problems) {
+			assert_non_null(some.first_problem);
+			assert_ptr_equal(strstr(some.first_problem->text, "an image in memory: "),
+					 some.first_problem->text);
+			told++;
+		}
+		dotnet_images_deinit(&some);
+	}
+	assert_true(told >= 3);
+}
+
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
 UNIT_TEST(copies_share_bytes_alone)
 {

@@ -31,6 +31,9 @@ static void image_destroy(struct dotnet_image *image)
 
 CLEANUP_POINTER(image_destroy, struct dotnet_image)
 
+/* What has no name yet. */
+static const char IN_MEMORY[] = "an image in memory";
+
 static void note_problem(struct dotnet_images *images, const char *name, struct error *why)
 {
 	images->problems++;
@@ -78,7 +81,7 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 		metadata_set_place(r2r_manifest(image->r2r), image->place);
 	if (metadata_result || code_result) {
 		image->damaged = true;
-		note_problem(images, image->name, &why);
+		note_problem(images, image->name ? image->name : IN_MEMORY, &why);
 	}
 	if (image->r2r && image->kind == R2R_IMAGE)
 		r2r_set_metadata(image->r2r, 0, image->metadata);
@@ -158,7 +161,7 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 	image->copy_size = size;
 	result = read_copy(images, image, kind, &why);
 	if (result && result != -ENOMEM) {
-		note_problem(images, "an image in memory", &why);
+		note_problem(images, IN_MEMORY, &why);
 		return 0;
 	}
 	if (result || !name_after_assembly(image) || append(images, image))

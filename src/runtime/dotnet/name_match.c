@@ -83,14 +83,16 @@ static bool source_possible(struct name_match *match, struct source_name *made)
 	    (made->relation != SOURCE_STATE_MACHINE && !match->nested))
 		return false;
 	take_source(name, made, source);
-	return wants(match->pattern, source);
+	return !method_name_ok(source) || wants(match->pattern, source);
 }
 
 bool name_match_possible(struct name_match *match)
 {
 	struct source_name made;
 
-	return wants(match->pattern, &match->name) || source_possible(match, &made);
+	/* Without memory it is told by the test. */
+	return !method_name_ok(&match->name) || wants(match->pattern, &match->name) ||
+	       source_possible(match, &made);
 }
 
 /* Does the pattern match a method that match->name was made from? */
