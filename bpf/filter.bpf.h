@@ -312,7 +312,7 @@ static __noinline __u32 filter_end(const bpf_user_pt_regs_t *ctx, __u32 site, __
  * For each of what an exception may be of those types that are asked for: is a call that it has
  * left asked for then? As watch_values.types has it.
  */
-static __noinline __u32 filter_by_types(struct watch_slot *slot)
+static __always_inline __u32 filter_by_types(struct watch_slot *slot)
 {
 	/* Kept there, or the verifier looks at each combination of bits. */
 	slot->values.types = 0;

@@ -18,17 +18,10 @@
 #include "bpf/hold.bpf.h"
 #include "bpf/runtime.bpf.h"
 
-enum {
-	COMPILES_MAX = 16384, /* under way at a time */
-	WATCHED_MAX = 1 << 18,
-	MODULES_MAX = 65536,
-	STUB_SITES_MAX = 16384,
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, WATCHED_MAX);
+	__uint(max_entries, 1); /* set to what there is room for */
 	__type(key, struct watched_method);
 	__type(value, __u32);
 } watched SEC(".maps");
@@ -36,7 +29,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, MODULES_MAX);
+	__uint(max_entries, 1); /* likewise */
 	__type(key, __u64);
 	__type(value, __u32);
 } modules SEC(".maps");
@@ -44,7 +37,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, STUB_SITES_MAX);
+	__uint(max_entries, 1); /* likewise */
 	__type(key, struct stub_key);
 	__type(value, __u32);
 } stub_sites SEC(".maps");
@@ -74,7 +67,7 @@ struct compile_key {
 struct {
 	__uint(type,
 	       BPF_MAP_TYPE_LRU_HASH); /* an exception may end a compilation without its end */
-	__uint(max_entries, COMPILES_MAX);
+	__uint(max_entries, 1); /* set to so many as can be under way */
 	__type(key, struct compile_key);
 	__type(value, struct compile);
 } compiles SEC(".maps");
@@ -257,7 +250,8 @@ static __noinline int read_image(__u64 module, struct compile_event *event)
 	return 0;
 }
 
-static __always_inline bool covers_armed(__u64 code, __u32 size)
+/* By itself: the kernel need not know, in all that follows, which of the registers it was. */
+__noinline int covers_armed(__u64 code, __u32 size)
 {
 	bool covers = false;
 

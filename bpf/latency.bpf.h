@@ -50,7 +50,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to LATENCY_THREADS */
+	__uint(max_entries, 1); /* set to what there is room for */
 	__type(key, __u64);	/* as bpf_get_current_pid_tgid() has it */
 	__type(value, struct timed_thread);
 } timed_threads SEC(".maps");
@@ -142,45 +142,51 @@ static __always_inline void leave_watched(const struct timed_call *call, bool is
 }
 
 /*
- * Those whose frames are further down the stack than @limit have been left without an exit, or by
- * one that had no probe any more.
+ * The innermost call, if its frame is further down the stack than @limit: it has been left without
+ * an exit, or by one that had no probe any more. Nonzero: there is no such call. A function by
+ * itself, which the kernel goes through once.
  */
-__noinline int drop_unwound(struct timed_thread *thread, __u64 limit)
+__noinline int drop_innermost(struct timed_thread *thread, __u64 limit)
 {
-	if (!thread)
-		return 0;
-	for (int i = 0; i < LATENCY_DEPTH; i++) {
-		struct timed_call *call = innermost(thread);
-		struct timed_site *timed;
+	struct timed_call *call = thread ? innermost(thread) : NULL;
+	struct timed_site *timed;
 
-		if (!call || call->stack_pointer >= limit)
-			break;
-		timed = site_of(call);
-		if (filter_drops_left(call, is_still_timed(call, timed))) {
-			leave_call(thread, call, timed, 0);
-			continue;
-		}
-		if (trace_calls)
-			trace_left(thread,
-				   is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN, 0);
-		if (watch_values)
-			leave_watched(call, is_still_timed(call, timed));
-		else if (is_still_timed(call, timed))
-			count_unwound(call->site, call->by);
-		else
-			count_untimed(call->site, call->by);
+	if (!call || call->stack_pointer >= limit)
+		return 1;
+	timed = site_of(call);
+	if (filter_drops_left(call, is_still_timed(call, timed))) {
 		leave_call(thread, call, timed, 0);
+		return 0;
+	}
+	if (trace_calls)
+		trace_left(thread, is_still_timed(call, timed) ? WATCH_UNWOUND : WATCH_UNSEEN, 0);
+	if (watch_values)
+		leave_watched(call, is_still_timed(call, timed));
+	else if (is_still_timed(call, timed))
+		count_unwound(call->site, call->by);
+	else
+		count_untimed(call->site, call->by);
+	leave_call(thread, call, timed, 0);
+	return 0;
+}
+
+/* All such calls. */
+__noinline int drop_all(struct timed_thread *thread, __u64 limit)
+{
+	for (int i = 0; thread && i < LATENCY_DEPTH; i++) {
+		if (drop_innermost(thread, limit))
+			break;
 	}
 	return 0;
 }
 
 /* Most often there are none. */
-static __always_inline void look_for_unwound(struct timed_thread *thread, __u64 limit)
+static __always_inline void drop_unwound(struct timed_thread *thread, __u64 limit)
 {
 	const struct timed_call *call = innermost(thread);
 
 	if (call && call->stack_pointer < limit)
-		drop_unwound(thread, limit);
+		drop_all(thread, limit);
 }
 
 /* @make: it is kept if it is not yet. */
@@ -349,7 +355,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 
 	/* What has not ended by an exit is not to be taken for this one. */
 	if (thread)
-		look_for_unwound(thread, regs->stack_pointer + 1);
+		drop_unwound(thread, regs->stack_pointer + 1);
 	if (timed && timed->closed && !timed->uprobes)
 		return 0;
 	/* As little as can be: most calls are outside. */
@@ -386,7 +392,7 @@ static __always_inline struct timed_call *find_call(struct timed_thread *thread,
 {
 	struct timed_call *call;
 
-	look_for_unwound(thread, stack_pointer);
+	drop_unwound(thread, stack_pointer);
 	call = innermost(thread);
 	return call && call->stack_pointer == stack_pointer ? call : NULL;
 }
@@ -451,26 +457,29 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	return finish_call(thread, call, begun, cookie & LATENCY_EXIT_JUMPS ? NULL : ctx, took_ns);
 }
 
-/* They are never finished. */
-static __noinline int forget_calls(struct timed_thread *thread)
+/* The innermost call is never finished. Nonzero: there is none. As drop_innermost(). */
+__noinline int forget_innermost(struct timed_thread *thread)
 {
-	for (int i = 0; i < LATENCY_DEPTH; i++) {
-		struct timed_call *call = innermost(thread);
+	struct timed_call *call = thread ? innermost(thread) : NULL;
 
-		if (!call)
-			break;
-		if (filter_drops_left(call, false)) {
-			leave_call(thread, call, site_of(call), 0);
-			continue;
-		}
-		if (trace_calls)
-			trace_left(thread, WATCH_THREAD_ENDED, 0);
-		if (watch_values && call->by)
-			watch_left(call->by, WATCH_THREAD_ENDED,
-				   taken_until(call, bpf_ktime_get_ns(), 0));
+	if (!call)
+		return 1;
+	if (filter_drops_left(call, false)) {
 		leave_call(thread, call, site_of(call), 0);
+		return 0;
 	}
+	if (trace_calls)
+		trace_left(thread, WATCH_THREAD_ENDED, 0);
+	if (watch_values && call->by)
+		watch_left(call->by, WATCH_THREAD_ENDED,
+			   taken_until(call, bpf_ktime_get_ns(), 0));
+	leave_call(thread, call, site_of(call), 0);
 	return 0;
+}
+
+static long forget_turn(__u32 turn, struct timed_thread **thread)
+{
+	return forget_innermost(*thread) != 0;
 }
 
 /*
@@ -489,7 +498,7 @@ int forget_thread(void *ctx)
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	if (active && read_stack_pointer(regs, &stack_pointer))
 		drop_unwound(thread, stack_pointer);
-	forget_calls(thread);
+	bpf_loop(LATENCY_DEPTH, forget_turn, &thread, 0);
 	bpf_map_delete_elem(&timed_threads, &id);
 	if (watch_values)
 		thrown_forget(id);

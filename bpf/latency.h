@@ -11,7 +11,7 @@
 enum {
 	LATENCY_DEPTH =
 		128, /* timed calls under way in a thread, one within the other; a power of two */
-	LATENCY_THREADS = 4096, /* with timed calls under way */
+	LATENCY_THREADS = 4096, /* with timed calls under way, of a target that has none yet */
 
 	/*
 	 * Buckets: one for each duration below LATENCY_SUBS ns, and so many for each power of two

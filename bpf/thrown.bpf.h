@@ -51,7 +51,7 @@ static const struct thrown_thread nothing_thrown;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to LATENCY_THREADS */
+	__uint(max_entries, 1); /* set to what there is room for */
 	__type(key, __u64);
 	__type(value, struct thrown_thread);
 } thrown_threads SEC(".maps");

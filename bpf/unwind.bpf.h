@@ -397,8 +397,7 @@ static __always_inline int leave_frame(struct walk *walk)
 }
 
 /*
- * Several frames that are as most are, or one of another kind. Nonzero at the end. All that there
- * is in a turn of the loop below, of which the kernel goes through each.
+ * Several frames that are as most are, or one of another kind. Nonzero at the end.
  */
 __noinline int walk_step(struct walk *walk)
 {
@@ -413,6 +412,24 @@ __noinline int walk_step(struct walk *walk)
 		return 1;
 	if (merges_as_it_goes())
 		merge_note(walk);
+	return 0;
+}
+
+/*
+ * All of them. By itself, and several in a turn: the kernel goes through each turn, and so does for
+ * each way by which a program comes here.
+ */
+__noinline int walk_frames(struct walk *walk)
+{
+	enum { STEPS_AT_ONCE = 8 };
+
+	for (int i = 0; walk && i <= EVENT_MAX_FRAMES; i += STEPS_AT_ONCE) {
+#pragma unroll
+		for (int j = 0; j < STEPS_AT_ONCE; j++) {
+			if (walk_step(walk))
+				return 0;
+		}
+	}
 	return 0;
 }
 
@@ -462,10 +479,7 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->isolate_known = false;
 	walk->event.frame_count = 0;
 	walk->event.stack_end = STACK_TRUNCATED;
-	for (int i = 0; i <= EVENT_MAX_FRAMES; i++) {
-		if (walk_step(walk))
-			break;
-	}
+	walk_frames(walk);
 	walk->window_wanted = walk->sp - walk->start + WALK_WINDOW_MIN / 2;
 	/* The half that it went by is the one of the next version but one. */
 	if (*(volatile __u64 *)&unwind_table.written > walk->version + 1)

@@ -73,29 +73,23 @@ __noinline int read_function(struct walk *walk)
 }
 
 /* The same, or what was found since objects have moved last. */
-__noinline int find_function(struct walk *walk)
+static __always_inline void find_function(struct walk *walk)
 {
-	struct known_function *known;
-	__u64 function;
-	__u32 key, moves;
+	__u64 function = walk->v8.function;
+	__u32 key = (__u32)(function >> 3 ^ function >> 15) & (KNOWN_FRAMES - 1);
+	struct known_function *known = bpf_map_lookup_elem(&known_functions, &key);
+	__u32 moves = walk->event.moves.all;
 
-	if (!walk)
-		return 0;
-	function = walk->v8.function;
-	key = (__u32)(function >> 3 ^ function >> 15) & (KNOWN_FRAMES - 1);
-	known = bpf_map_lookup_elem(&known_functions, &key);
 	if (!known)
-		return 0;
-	moves = walk->event.moves.all;
+		return;
 	walk->v8.found = *known;
 	if (moves && walk->v8.found.tag == tag_of_function(function, &walk->v8.found, moves))
-		return 0;
+		return;
 	walk->v8.found.shared = walk->v8.found.ids = 0;
 	read_function(walk);
 	walk->v8.found.tag = tag_of_function(function, &walk->v8.found, moves);
 	if (moves)
 		*known = walk->v8.found;
-	return 0;
 }
 
 /* The isolate that this thread is in; 0: in none, or it is not known where that is said. */

@@ -48,7 +48,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
-	__uint(max_entries, WATCH_CALLS + WATCH_SPARE);
+	__uint(max_entries, 1); /* likewise */
 	__type(value, __u32);
 } watch_free SEC(".maps");
 

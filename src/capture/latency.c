@@ -26,6 +26,8 @@ enum {
 	TOTALS_BY = 1 << 14, /* threads or callers of all sites */
 	TOTALS_LATER = 1 << 10,
 	ENTRY_BYTES = 96, /* of a hash map, beside its values */
+	THREADS_MORE = 1 << 10, /* than twice those that there are now */
+	THREADS_MAX = 1 << 14,
 };
 
 /* Of all CPUs' buckets together. */
@@ -50,6 +52,16 @@ size_t capture_latency_totals(const struct capture *capture)
 	return is_by_site(capture) ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY;
 }
 
+size_t capture_latency_threads(const struct capture *capture)
+{
+	long now = process_thread_count(capture->process);
+	size_t wanted = THREADS_MORE + 2 * (size_t)(now > 0 ? now : 0);
+
+	if (now < 0 || capture->options->wait)
+		return LATENCY_THREADS;
+	return wanted < THREADS_MAX ? wanted : THREADS_MAX;
+}
+
 int capture_size_latencies(const struct capture *capture)
 {
 	const struct place_probe_bpf *bpf = capture->bpf;
@@ -57,7 +69,7 @@ int capture_size_latencies(const struct capture *capture)
 	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
 	const struct programs_map maps[] = {
 		{ bpf->maps.timed_sites, sites },
-		{ bpf->maps.timed_threads, LATENCY_THREADS },
+		{ bpf->maps.timed_threads, capture_latency_threads(capture) },
 		{ bpf->maps.site_totals, by_site ? sites : 1 },
 		{ bpf->maps.latency_totals, capture_latency_totals(capture) },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },

@@ -31,6 +31,17 @@ enum {
 	MOVING_THREADS = 1 << 15, /* in the moment between a breakpoint and a uprobe */
 	COPIED_PAGES = 1 << 17,	  /* half a gigabyte of code */
 
+	/*
+	 * Of .NET's methods and modules so many are known to the programs; what is beyond these, the
+	 * follower is asked for at each compilation. A table takes as long to be made as it is big.
+	 */
+	WATCHED_METHODS = 1 << 15,
+	MODULES = 1 << 13,
+	STUB_SITES = 1 << 14,
+	/* Under way at a time. A CPU may keep so many to itself. */
+	COMPILES_MIN = 1 << 12,
+	COMPILES_A_CPU = 1 << 8,
+
 	FOLLOW_RING_BYTES = 8 << 20,   /* an image in memory is sent through it */
 	NATIVE_RING_BYTES = 256 << 10, /* where there are only files that are mapped */
 	SPARE_ROWS = 1 << 18,	       /* for images that are loaded during a run */
@@ -170,12 +181,13 @@ static int size_maps(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
-	/* What only code compiled at run time needs; to make them takes a tenth of attaching. */
+	const size_t compiles = (size_t)capture->cpu_count * COMPILES_A_CPU;
+	/* What only code compiled at run time needs. */
 	const struct programs_map compiled[] = {
-		{ bpf->maps.watched, 1 },
-		{ bpf->maps.modules, 1 },
-		{ bpf->maps.stub_sites, 1 },
-		{ bpf->maps.compiles, 1 },
+		{ bpf->maps.watched, WATCHED_METHODS },
+		{ bpf->maps.modules, MODULES },
+		{ bpf->maps.stub_sites, STUB_SITES },
+		{ bpf->maps.compiles, compiles > COMPILES_MIN ? compiles : COMPILES_MIN },
 	};
 	const struct programs_map maps[] = {
 		{ bpf->maps.counters, capture->site_room + FOLLOW_SITES_MAX },
@@ -197,7 +209,7 @@ static int size_maps(const struct capture *capture)
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 
-	if (result == 0 && capture->natives_only)
+	if (result == 0 && !capture->natives_only)
 		result = programs_size_maps(compiled, sizeof(compiled) / sizeof(compiled[0]));
 	if (result == 0 && capture_runs_programs(options))
 		result = capture_size_watch(capture);

@@ -57,9 +57,10 @@ int capture_size_watch(const struct capture *capture)
 		{ bpf->maps.watch_ops, ops_wanted(capture) },
 		{ bpf->maps.watch_constants, filters ? CONSTANTS : 1 },
 		{ bpf->maps.watch_slots, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
+		{ bpf->maps.watch_free, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
 		{ bpf->maps.filter_slots,
 		  scratches ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
-		{ bpf->maps.thrown_threads, throws ? LATENCY_THREADS : 1 },
+		{ bpf->maps.thrown_threads, throws ? capture_latency_threads(capture) : 1 },
 	};
 
 	bpf->rodata->watch_values = watch;

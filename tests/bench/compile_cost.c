@@ -28,6 +28,8 @@ enum {
 	CALLS = 500, /* short, so that some rounds are not disturbed at all */
 	ROUNDS = 40,
 	RING_BYTES = 1 << 16,
+	COMPILES = 1 << 12,
+	KNOWN = 16, /* modules, and methods */
 	MAJOR = 10,
 	RID = 0x1234,
 	MODULE = 0x12340,
@@ -115,6 +117,9 @@ static void load_ours(struct bench *bench)
 	bpf->rodata->target_tgid = (uint32_t)getpid();
 	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
 	bpf_map__set_max_entries(bpf->maps.follow_events, RING_BYTES);
+	bpf_map__set_max_entries(bpf->maps.compiles, COMPILES);
+	bpf_map__set_max_entries(bpf->maps.watched, KNOWN);
+	bpf_map__set_max_entries(bpf->maps.modules, KNOWN);
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		bpf_program__set_autoload(program, program == bpf->progs.compile_begin ||

@@ -199,6 +199,7 @@ static struct place_probe_bpf *load(enum uprobe_means means, bool watch, bool fi
 	bpf_map__set_max_entries(bpf->maps.timed_threads, LATENCY_THREADS);
 	bpf_map__set_max_entries(bpf->maps.watch_ops, OPS);
 	bpf_map__set_max_entries(bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE);
+	bpf_map__set_max_entries(bpf->maps.watch_free, WATCH_CALLS + WATCH_SPARE);
 	bpf_map__set_max_entries(bpf->maps.filter_slots,
 				 (uint32_t)libbpf_num_possible_cpus() * FILTER_SCRATCHES);
 	if (place_probe_bpf__load(bpf))

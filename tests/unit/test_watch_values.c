@@ -125,6 +125,7 @@ static void load(struct bench *bench)
 	bpf_map__set_max_entries(bpf->maps.watch_programs, SITES);
 	bpf_map__set_max_entries(bpf->maps.watch_ops, OPS);
 	bpf_map__set_max_entries(bpf->maps.watch_slots, WATCH_CALLS + WATCH_SPARE);
+	bpf_map__set_max_entries(bpf->maps.watch_free, WATCH_CALLS + WATCH_SPARE);
 	assert_return_code(place_probe_bpf__load(bpf), 0);
 	bench->ring = ring_buffer__new(bpf_map__fd(bpf->maps.events), on_event, bench, NULL);
 	assert_non_null(bench->ring);
