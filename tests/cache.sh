@@ -11,13 +11,9 @@
 # cache.sh trim                      remove what was not used for longest, until the rest is within the bound
 # cache.sh clean                     remove it all
 #
-# Only what others' tools make is kept, never what our own programs or tests come to. A key names all that the entry
-# depends on. An entry is KIND/KEY/content and a manifest with the checksum of each file. What is used is a copy that
-# was checked; what does not agree with its manifest is removed, which is said on stderr. Entries appear by rename(),
-# whole or not at all, so any number may write at once. Where nothing can be written nothing is kept, and all works.
+# What is kept, and how, is said in tests/helpers/cache.py, which entries with content are up to.
 
-# KiB, of all entries; ccache's objects have a bound of their own.
-CACHE_BOUND=${PLACE_PROBE_CACHE_KIB:-$((5 << 20))}
+# ccache's objects, beside all entries.
 CACHE_OBJECTS_BOUND=1G
 
 cache_root()
@@ -52,61 +48,20 @@ cache_key()
 	printf '%s\0' "${words[@]}" -- "$sums" | sha256sum | cut -d' ' -f1
 }
 
-# All that directory $1 holds: kinds, modes, names, targets of links; and the contents.
-cache_manifest()
-(
-	set -o pipefail
-	cd "$1" || exit 1
-	export LC_ALL=C
-	find . -mindepth 1 -printf '%y %m %P %l\n' | sort || exit 1
-	find . -type f -print0 | sort -z | xargs -r -0 sha256sum
-)
-
-# Out of sight first: nobody finds half of it.
-cache_drop()
-{
-	local away
-	away=$(mktemp -d "$1/.old.XXXXXX") || return
-	mv -T "$2" "$away/entry" 2>/dev/null
-	rm -rf "$away"
-}
-
+# Entries with content; where and what they are is in it.
 cache_get()
 {
-	local root entry new
-	root=$(cache_prepare "$1") || return 1
-	entry=$root/$1/$2
-	[ -d "$entry" ] || return 1
-	mkdir -p "$(dirname "$3")" && new=$(mktemp -d "$3.XXXXXX") || return 1
-	# Nobody makes room meanwhile.
-	(
-		flock -s 8
-		cp -a --reflink=auto "$entry/content" "$new/content" 2>/dev/null &&
-			cache_manifest "$new/content" 2>/dev/null | cmp -s - "$entry/manifest" && touch -c "$entry"
-	) 8>>"$root/.lock"
-	case $? in
-	0)
-		rm -rf "$3" && mv -T "$new/content" "$3" && rmdir "$new" && return 0
-		;;
-	*)
-		echo "tests/cache.sh: $1/$2 is damaged: removed" >&2
-		cache_drop "$root" "$entry"
-		;;
-	esac
-	rm -rf "$new"
-	return 1
+	"${BASH_SOURCE[0]%/*}/helpers/cache.py" get "$@"
 }
 
 cache_put()
 {
-	local root new
-	root=$(cache_prepare "$1") && new=$(mktemp -d "$root/.new.XXXXXX") || return 0
-	# Whoever was first has put the same thing.
-	if cp -a --reflink=auto "$3" "$new/content" && cache_manifest "$3" >"$new/manifest"; then
-		[ -d "$root/$1/$2" ] || mv -T "$new" "$root/$1/$2" 2>/dev/null
-	fi
-	rm -rf "$new"
-	cache_trim
+	"${BASH_SOURCE[0]%/*}/helpers/cache.py" put "$@"
+}
+
+cache_trim()
+{
+	"${BASH_SOURCE[0]%/*}/helpers/cache.py" trim
 }
 
 # An entry without content: that what key $2 of kind $1 says is so.
@@ -135,25 +90,6 @@ cache_noted()
 		fi
 	done
 	[ ${#found[@]} = 0 ] || printf '%s\0' "${found[@]}" | xargs -0 touch -c
-}
-
-cache_trim()
-{
-	local root
-	root=$(cache_root)
-	[ -e "$root/CACHEDIR.TAG" ] || return 0
-	(
-		# While an entry is read, none goes; whoever puts the next one looks again.
-		flock -n 8 || exit 0
-		find "$root" -ignore_readdir_race -maxdepth 1 -name '.*.??????' -mmin +60 -exec rm -rf {} +
-		# What tests/setup has installed is no entry: nothing would bring it back while tests run.
-		# Nor is what is being made, which has a dot.
-		find "$root"/* -ignore_readdir_race -mindepth 1 -maxdepth 1 ! -path "$root/ccache/*" \
-			! -path "$root/node-*" ! -path "$root/libnode-*" -printf '%T@ %p\n' |
-			sort -rn | cut -d' ' -f2- | xargs -r -d '\n' du -sk 2>/dev/null |
-			awk -v bound="$CACHE_BOUND" '(sum += $1) > bound { sub(/^[0-9]+\t/, ""); print }' |
-			xargs -r -d '\n' rm -rf
-	) 8>>"$root/.lock"
 }
 
 cache_clean()

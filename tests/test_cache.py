@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+from helpers import cache as entries
 from helpers import machine, pairs
 
 pytestmark = [pytest.mark.anyone, pytest.mark.beside]
@@ -23,9 +24,9 @@ class Cache:
         self.directory = directory
         self.env = os.environ | {"PLACE_PROBE_CACHE": str(self.root)}
 
-    def run(self, *words, **extra):
+    def run(self, *words, cwd=None, **extra):
         return subprocess.run([CACHE, *words], env=self.env | extra, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=60, cwd=cwd)
 
     def entry(self, key, kind="apps"):
         return self.root / kind / key
@@ -105,7 +106,7 @@ def test_damaged_entries_are_removed_and_said(cache, tree, damage):
     DAMAGES[damage](cache.entry("k"))
     copy, said = cache.get("k")
     assert copy is None
-    assert said == "tests/cache.sh: apps/k is damaged: removed\n"
+    assert said == "tests/helpers/cache.py: apps/k is damaged: removed\n"
     assert not cache.entry("k").exists()
     assert not (cache.directory / "copy").exists()
     cache.put("k", tree)
@@ -239,6 +240,20 @@ def test_key(cache, tmp_path):
     keys.append(key("a", "b", "--", "one"))
     assert len(set(keys)) == len(keys) and None not in keys
     assert key("a", "--", "none") is None
+
+
+def test_python_and_shell_agree(cache, monkeypatch):
+    """They have the same entries."""
+    files = ["README.md", "tests/cache.sh"]
+    assert cache.run("key", "a", "b c", "--", *files, cwd=machine.TREE).stdout.strip() == \
+        entries.key(["a", "b c"], files)
+    for env in ({"PLACE_PROBE_CACHE": "/a"}, {"XDG_CACHE_HOME": "/x"}, {"HOME": "/h"}, {"HOME": ""}):
+        for name in ("PLACE_PROBE_CACHE", "XDG_CACHE_HOME", "HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        assert subprocess.run([CACHE, "where"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.strip() == str(entries.where())
 
 
 # The check of the tree ------------------------------------------------------------------------
@@ -436,7 +451,8 @@ class Apps:
         self.log.touch()
         self.cache = home / "cache"
         (self.home / "tests/apps").mkdir(parents=True)
-        for script in ("tests/cache.sh", "tests/sdk.sh", "tests/apps/build",
+        (self.home / "tests/helpers").mkdir()
+        for script in ("tests/sdk.sh", "tests/apps/build", "tests/helpers/__init__.py", "tests/helpers/cache.py",
                        "tests/apps/Directory.Build.props", "tests/apps/Directory.Build.targets"):
             shutil.copy(machine.TREE / script, self.home / script)
         shutil.copytree(machine.TREE / "tests/apps/sleeper", self.home / "tests/apps/sleeper",
