@@ -32,10 +32,14 @@ bool session_add_merged(struct session *session, const struct hit_event *event,
 
 	if (!session->merged.stacks)
 		session->merged.stacks = calloc(SLOTS, sizeof(*session->merged.stacks));
-	if (!session->merged.stacks)
-		shortage_note();
-	if (!session->merged.stacks || event->merged > SLOTS)
+	if (event->merged > SLOTS)
 		return false;
+	/* It is counted all the same: the next of its hits may say of what. */
+	if (!session->merged.stacks) {
+		shortage_note();
+		capture_ask_again(session->capture, event->merged - 1);
+		return true;
+	}
 	stack = &session->merged.stacks[event->merged - 1];
 	if (stack->known && !stack->unnamed)
 		return true;
