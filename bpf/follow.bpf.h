@@ -67,7 +67,7 @@ struct compile_key {
 struct {
 	__uint(type,
 	       BPF_MAP_TYPE_LRU_HASH); /* an exception may end a compilation without its end */
-	__uint(max_entries, 1); /* set to so many as can be under way */
+	__uint(max_entries, 1);	       /* set to so many as can be under way */
 	__type(key, struct compile_key);
 	__type(value, struct compile);
 } compiles SEC(".maps");

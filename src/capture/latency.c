@@ -25,7 +25,7 @@ enum {
 	BUCKETS_MIN = 1 << 14,
 	TOTALS_BY = 1 << 14, /* threads or callers of all sites */
 	TOTALS_LATER = 1 << 10,
-	ENTRY_BYTES = 96, /* of a hash map, beside its values */
+	ENTRY_BYTES = 96,	/* of a hash map, beside its values */
 	THREADS_MORE = 1 << 10, /* than twice those that there are now */
 	THREADS_MAX = 1 << 14,
 };

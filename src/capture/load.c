@@ -32,8 +32,8 @@ enum {
 	COPIED_PAGES = 1 << 17,	  /* half a gigabyte of code */
 
 	/*
-	 * Of .NET's methods and modules so many are known to the programs; what is beyond these, the
-	 * follower is asked for at each compilation. A table takes as long to be made as it is big.
+	 * Of .NET's methods and modules so many are known to the programs; of what is beyond, the
+	 * follower is asked at each compilation. A table takes as long to be made as it is big.
 	 */
 	WATCHED_METHODS = 1 << 15,
 	MODULES = 1 << 13,

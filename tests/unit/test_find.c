@@ -306,7 +306,7 @@ UNIT_TEST(components_stay_who_they_are)
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
 }
 
-/* It has no name before it has been read, and none at all if it is damaged: it is told all the same. */
+/* What is damaged has no name of its own, and is told all the same. */
 UNIT_TEST(damaged_copies_are_told)
 {
 	_cleanup_(golden_free) struct golden whole = golden_read("tiny-r2r.dll");
@@ -314,17 +314,18 @@ UNIT_TEST(damaged_copies_are_told)
 	size_t told = 0;
 
 	assert_non_null(header);
+	assert_true(whole.size > 0);
 	for (size_t at = header - whole.bytes; at + 4 <= whole.size; at += 4) {
 		struct dotnet_images some = { 0 };
 		struct dotnet_image *image = NULL;
-		uint8_t *bytes = malloc(whole.size);
+		uint8_t *bytes = malloc(whole.size + 1);
 
 		assert_non_null(bytes);
 		memcpy(bytes, whole.bytes, whole.size);
 		memset(bytes + at, 0xee, 4);
 		assert_in_range(dotnet_images_add_copy(&some, bytes, whole.size,
-						       (struct address){ 0x1000 },
-						       DOTNET_COPY_FILE, &image, NULL),
+						       (struct address){ 0x1000 }, DOTNET_COPY_FILE,
+						       &image, NULL),
 				0, 1);
 		if (some.problems) {
 			assert_non_null(some.first_problem);
