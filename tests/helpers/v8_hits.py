@@ -179,6 +179,7 @@ class Comparison:
         told += [f"{ours} is {theirs}" for ours, theirs in zip(found, expected) if not self.fits(ours, theirs)]
         if len(found) != len(expected):
             told.append("found: " + "; ".join(map(str, found)) + "\n    said: " + "; ".join(map(str, expected)))
+            told.append("all: " + "; ".join(f"{frame['kind']} {frame.get('name')}" for frame in hit["stack"]))
         if told:
             self.wrong.append(f"{stop.way}, {target}: " + "\n    ".join(told))
 

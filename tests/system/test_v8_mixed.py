@@ -106,8 +106,8 @@ def after_note(end, frames, said):
     own = [frame for kind, frame in frames[:at] if kind == "v8"]
     assert own and v8.own_name(own[-1]) == "openSync", frames[:at]
     there = len(TO_THE_END[end])
-    (_, found), (_, noted) = frames[at], said[there]
-    assert v8.is_same(dataclasses.replace(found, column=noted.column), noted), f"{found} is {noted}"
+    (kind, found), noted = frames[at], said[there]
+    assert is_as_expected((kind, dataclasses.replace(found, column=noted[1].column)), noted), f"{found} is {noted[1]}"
     assert frames[:there] == said[:there]
     return frames[at + 1:], said[there + 1:]
 
