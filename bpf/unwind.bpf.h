@@ -396,9 +396,7 @@ static __always_inline int leave_frame(struct walk *walk)
 	return walk->pc ? 0 : walk_end(walk, STACK_WHOLE);
 }
 
-/*
- * Several frames that are as most are, or one of another kind. Nonzero at the end.
- */
+/* Several frames that are as most are, or one of another kind. Nonzero at the end. */
 __noinline int walk_step(struct walk *walk)
 {
 	int run;

@@ -145,8 +145,6 @@ void capture_unmap_unwind(struct capture *capture);
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 size_t capture_latency_totals(const struct capture *capture);
-/* How many threads there is room for, with timed calls under way. */
-size_t capture_latency_threads(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */

@@ -52,7 +52,8 @@ size_t capture_latency_totals(const struct capture *capture)
 	return is_by_site(capture) ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY;
 }
 
-size_t capture_latency_threads(const struct capture *capture)
+/* How many threads there is room for, with timed calls under way. */
+static size_t threads_wanted(const struct capture *capture)
 {
 	long now = process_thread_count(capture->process);
 	size_t wanted = THREADS_MORE + 2 * (size_t)(now > 0 ? now : 0);
@@ -67,9 +68,13 @@ int capture_size_latencies(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	bool by_site = is_by_site(capture);
 	size_t sites = capture->plan->count + FOLLOW_SITES_MAX;
+	size_t threads = threads_wanted(capture);
+	/* What natives throw is not seen. */
+	bool throws = capture->options->mode == MODE_WATCH && !capture->natives_only;
 	const struct programs_map maps[] = {
 		{ bpf->maps.timed_sites, sites },
-		{ bpf->maps.timed_threads, capture_latency_threads(capture) },
+		{ bpf->maps.timed_threads, threads },
+		{ bpf->maps.thrown_threads, throws ? threads : 1 },
 		{ bpf->maps.site_totals, by_site ? sites : 1 },
 		{ bpf->maps.latency_totals, capture_latency_totals(capture) },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },

@@ -50,7 +50,6 @@ int capture_size_watch(const struct capture *capture)
 	const struct place_probe_bpf *bpf = capture->bpf;
 	bool watch = capture->options->mode == MODE_WATCH, filters = capture->options->filter;
 	bool scratches = filters || capture->options->by_value;
-	bool throws = watch && !capture->natives_only;
 	int result;
 	const struct programs_map maps[] = {
 		{ bpf->maps.watch_programs, capture->plan->count + FOLLOW_SITES_MAX },
@@ -60,7 +59,6 @@ int capture_size_watch(const struct capture *capture)
 		{ bpf->maps.watch_free, watch ? WATCH_CALLS + WATCH_SPARE : 1 },
 		{ bpf->maps.filter_slots,
 		  scratches ? (size_t)capture->cpu_count * FILTER_SCRATCHES : 1 },
-		{ bpf->maps.thrown_threads, throws ? capture_latency_threads(capture) : 1 },
 	};
 
 	bpf->rodata->watch_values = watch;

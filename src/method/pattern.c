@@ -119,7 +119,6 @@ static int regex_matches(struct pattern *pattern, const struct method_name *name
 {
 	struct text *spelled = &pattern->scratch;
 
-	text_clear(spelled);
 	method_name_spell(name, spelled);
 	return regex_finds(pattern, text_chars(spelled), spelled->length, err);
 }
@@ -143,6 +142,7 @@ int pattern_matches_native(struct pattern *pattern, char *const *names, size_t c
 	return result;
 }
 
+/* The scratch is empty. */
 static int matches(struct pattern *pattern, const struct method_name *name, struct error *err)
 {
 	struct text *scratch = &pattern->scratch;
@@ -154,7 +154,6 @@ static int matches(struct pattern *pattern, const struct method_name *name, stru
 		    !pattern_wants_method(pattern, text_chars(&name->name)))
 			return 0;
 	} else {
-		text_clear(scratch);
 		text_add(scratch, text_chars(&name->type));
 		text_add(scratch, "::");
 		text_add(scratch, text_chars(&name->name));
@@ -172,11 +171,12 @@ int pattern_matches(struct pattern *pattern, const struct method_name *name, str
 
 	if (pattern->kind == PATTERN_NATIVE)
 		return 0;
-	text_clear(&pattern->scratch);
-	result = method_name_ok(name) ? matches(pattern, name, err) : -ENOMEM;
 	/* Half a name is another one. */
-	return method_name_ok(name) && text_ok(&pattern->scratch) ? result :
-								    no_memory(pattern, err);
+	if (!method_name_ok(name))
+		return no_memory(pattern, err);
+	text_clear(&pattern->scratch);
+	result = matches(pattern, name, err);
+	return text_ok(&pattern->scratch) ? result : no_memory(pattern, err);
 }
 
 /* Near misses -------------------------------------------------------------------------- */

@@ -368,8 +368,8 @@ void session_watch_moves(struct session *session);
 
 /*
  * Hits that are counted by stack (merged.c): the first of them, which says what they are (false: it
- * is a hit like others); those since the last time to the output; what is to be done
- * now and then; and the end.
+ * is a hit like others); those since the last time to the output; what is to be done now and then;
+ * and the end.
  */
 bool session_add_merged(struct session *session, const struct hit_event *event,
 			const struct hit *hit);

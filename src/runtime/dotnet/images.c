@@ -31,9 +31,6 @@ static void image_destroy(struct dotnet_image *image)
 
 CLEANUP_POINTER(image_destroy, struct dotnet_image)
 
-/* What has no name yet. */
-static const char IN_MEMORY[] = "an image in memory";
-
 static void note_problem(struct dotnet_images *images, const char *name, struct error *why)
 {
 	images->problems++;
@@ -81,7 +78,7 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 		metadata_set_place(r2r_manifest(image->r2r), image->place);
 	if (metadata_result || code_result) {
 		image->damaged = true;
-		note_problem(images, image->name ? image->name : IN_MEMORY, &why);
+		note_problem(images, image->name, &why);
 	}
 	if (image->r2r && image->kind == R2R_IMAGE)
 		r2r_set_metadata(image->r2r, 0, image->metadata);
@@ -150,7 +147,8 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 	struct error why = { .text = "" };
 	int result;
 
-	if (!image) {
+	/* Until its assembly's name is known. */
+	if (!image || !(image->name = strdup("an image in memory"))) {
 		free(bytes);
 		return error_set(err, -ENOMEM, "no memory for an image of the target's memory");
 	}
@@ -161,7 +159,7 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 	image->copy_size = size;
 	result = read_copy(images, image, kind, &why);
 	if (result && result != -ENOMEM) {
-		note_problem(images, IN_MEMORY, &why);
+		note_problem(images, image->name, &why);
 		return 0;
 	}
 	if (result || !name_after_assembly(image) || append(images, image))
