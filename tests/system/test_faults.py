@@ -35,7 +35,7 @@ OF_HITS = {"ring-buffer-full", "no-room-in-format", "call-not-captured", "call-n
 ANYWHERE = re.compile(r"--target-ns \d+ ")
 # A command that is not told has its reason beside it.
 NOT_PLACED = "# not placed: "
-MOST = 40
+MOST = 24
 PLAIN = "calls!calls_plain"
 THREADS, EACH = 2, 25
 # What may come of which calls. Not of all kinds: an error that a call never has, nobody has to understand.

@@ -40,12 +40,13 @@ def measure(place_probe):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_durations(start_app, measure, variant, tell):
-    """From 10 us to 100 ms, on eight threads."""
+    """From 10 us to 100 ms, on eight threads. No percentile is near where a group begins or ends: where the hypervisor
+    has other work a tenth of the probes takes so long that their calls count for longer ones."""
     target = start_app(variant)
     live = measure(target, ["Spin", "Nap"], "-v")
-    for microseconds, calls in ((10, 2000), (30, 1000), (100, 600), (300, 100)):
+    for microseconds, calls in ((10, 3000), (30, 1000), (100, 600), (300, 100)):
         target.ask(f"spin {microseconds} {calls} 8", "done")
-    for milliseconds, calls in ((1, 160), (2, 80), (10, 40), (30, 8), (100, 8)):
+    for milliseconds, calls in ((1, 240), (2, 80), (10, 40), (30, 8), (100, 8)):
         target.ask(f"nap {milliseconds} {calls} 8", "done")
     result = live.stop().expect(0)
     check_counts(result, target, ["Spin", "Nap"])
@@ -53,7 +54,7 @@ def test_durations(start_app, measure, variant, tell):
     check_sum(said["sum_ns"], real)
     change = change_ns(result)
     check_shares(said, real, ALL_SHARES | EXTREMES, change)
-    tell(f"{variant}: 296 calls of 1 to 100 ms: the sum is {said['sum_ns'] / sum(real.took) - 1:+.3%} off")
+    tell(f"{variant}: 376 calls of 1 to 100 ms: the sum is {said['sum_ns'] / sum(real.took) - 1:+.3%} off")
     said, real = hist(result, "Spin"), truth(target, "Spin")
     check_shares(said, real, ALL_SHARES | EXTREMES, change)
 
