@@ -52,3 +52,17 @@ void heap_settle(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	set_limits(USUAL_BYTES);
 }
+
+void *heap_take_room(size_t bytes)
+{
+	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return room == MAP_FAILED ? NULL : room;
+}
+
+void heap_return_room(void *room, size_t bytes)
+{
+	if (room)
+		munmap(room, bytes);
+}

@@ -83,7 +83,7 @@ static bool find_export(const struct elf *elf, const char *symbol, Elf64_Sym *ex
 
 	if (!symbol_table_find(&table, elf->file, SHT_DYNSYM))
 		return false;
-	result = symbol_table_look_up(&table, elf->file, symbol, export);
+	result = symbol_table_look_up(&table, elf->file, -1, symbol, export);
 	if (result != -ENODATA)
 		return result == 0 && is_defined(export);
 	for (size_t i = 0; i < table.count; i++) {

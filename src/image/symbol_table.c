@@ -3,6 +3,7 @@
 #include "image/symbol_table.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 /* The section headers of a file. */
 struct sections {
@@ -84,6 +85,8 @@ bool symbol_table_find(struct symbol_table *table, struct span file, uint32_t ty
 	return false;
 }
 
+enum { PART_BYTES = 128 /* of a name, at a time */ };
+
 /* The hash ----------------------------------------------------------------------------------- */
 
 /* Its header and what is behind that, but for a filter of names that it has not. */
@@ -123,35 +126,65 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* False: there is no such word. */
-static bool word_at(struct span words, uint64_t number, uint32_t *word)
-{
-	const struct span at = span_part(words, number * sizeof(*word), sizeof(*word));
+/* A file that is open is read; else it is touched where it is mapped. */
+struct place {
+	struct span file;
+	int fd;
+};
 
-	return span_copy(at, word, sizeof(*word));
+/* @size bytes of @whole, a part of the file, from @offset on. False: they are not all there. */
+static bool copy_part(const struct place *place, struct span whole, uint64_t offset, void *to,
+		      size_t size)
+{
+	const struct span part = span_part(whole, offset, size);
+
+	if (!part.start)
+		return false;
+	if (place->fd < 0)
+		return span_copy(part, to, size);
+	return pread(place->fd, to, size, part.start - place->file.start) == (ssize_t)size;
 }
 
-int symbol_table_look_up(const struct symbol_table *table, struct span file, const char *name,
-			 Elf64_Sym *symbol)
+/* With the NUL that ends it. */
+static bool is_called(const struct place *place, struct span names, const Elf64_Sym *symbol,
+		      const char *name)
 {
+	const size_t size = strlen(name) + 1;
+	char part[PART_BYTES];
+	size_t count;
+
+	for (size_t at = 0; at < size; at += count) {
+		count = size - at < sizeof(part) ? size - at : sizeof(part);
+		if (!copy_part(place, names, (uint64_t)symbol->st_name + at, part, count) ||
+		    memcmp(part, name + at, count) != 0)
+			return false;
+	}
+	return true;
+}
+
+int symbol_table_look_up(const struct symbol_table *table, struct span file, int fd,
+			 const char *name, Elf64_Sym *symbol)
+{
+	const struct place place = { file, fd };
 	const uint32_t wanted = hash_of(name);
 	uint32_t number, found;
 	struct hash hash;
 
 	if (!find_hash(&hash, file))
 		return -ENODATA;
-	if (!word_at(hash.buckets, wanted % hash.bucket_count, &number) || number < hash.first)
+	if (!copy_part(&place, hash.buckets, (wanted % hash.bucket_count) * sizeof(number), &number,
+		       sizeof(number)) ||
+	    number < hash.first)
 		return -ENOENT;
-	for (; number < table->count && word_at(hash.chain, number - hash.first, &found);
-	     number++) {
-		const char *is;
-
-		if ((found | 1) == (wanted | 1)) {
-			*symbol = symbol_table_get(table, number);
-			is = symbol_table_name(table, symbol);
-			if (is && strcmp(is, name) == 0)
-				return 0;
-		}
+	for (; number < table->count; number++) {
+		if (!copy_part(&place, hash.chain, (number - hash.first) * sizeof(found), &found,
+			       sizeof(found)))
+			break;
+		if ((found | 1) == (wanted | 1) &&
+		    copy_part(&place, table->symbols, number * sizeof(*symbol), symbol,
+			      sizeof(*symbol)) &&
+		    is_called(&place, table->names, symbol, name))
+			return 0;
 		/* The last of the bucket. */
 		if (found & 1)
 			break;

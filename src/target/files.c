@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/heap.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "target/numbers.h"
@@ -236,9 +237,9 @@ static void note_unreadable(struct target_files *files, const struct error *why)
 static int make_room(struct target_files *files, struct error *err)
 {
 	if (!files->files)
-		files->files = calloc(TARGET_FILES_MAX, sizeof(*files->files));
+		files->files = heap_take_room(TARGET_FILES_MAX * sizeof(*files->files));
 	if (!files->by_inode)
-		files->by_inode = calloc(TARGET_FILES_MAX, sizeof(struct target_file *));
+		files->by_inode = heap_take_room(TARGET_FILES_MAX * sizeof(*files->by_inode));
 	if (files->files && files->by_inode)
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the target's files");
@@ -337,8 +338,8 @@ void target_files_close(struct target_files *files)
 {
 	for (size_t i = 0; files->files && i < files->count; i++)
 		file_close(&files->files[i]);
-	free(files->files);
-	free(files->by_inode);
+	heap_return_room(files->files, TARGET_FILES_MAX * sizeof(*files->files));
+	heap_return_room(files->by_inode, TARGET_FILES_MAX * sizeof(*files->by_inode));
 	free(files->by_number);
 	free(files->first_error);
 	*files = (struct target_files){ .numbers = files->numbers };

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct v8_layout layout;
 
 	(void)v8_symbols_present(file);
-	if (v8_symbols_init(&symbols, file, NULL))
+	if (v8_symbols_init(&symbols, file, -1, NULL))
 		return 0;
 	check(symbols.blob_end >= symbols.blob_begin && symbols.bytecode_sizes.size % 3 == 0);
 	if (symbols.blob_begin && elf_code_offset(&symbols.elf, symbols.blob_begin, &begin))

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -83,6 +84,7 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 
 struct hashed {
 	struct span file;
+	int fd; /* -1: not looked up by that */
 	struct symbol_table table;
 	size_t count;
 	size_t same;
@@ -157,34 +159,66 @@ static void look_up(void *ctx, const struct elf_symbol *symbol)
 	Elf64_Sym found;
 
 	hashed->count++;
-	assert_int_equal(symbol_table_look_up(&hashed->table, hashed->file, symbol->name, &found),
+	assert_int_equal(symbol_table_look_up(&hashed->table, hashed->file, hashed->fd,
+					      symbol->name, &found),
 			 0);
 	/* A name can have several versions, at several addresses. */
 	assert_string_equal(symbol_table_name(&hashed->table, &found), symbol->name);
 	hashed->same += found.st_value == symbol->address;
 }
 
-/* What the linker has hashed is found by that, and nothing else; what is damaged hurts nobody. */
-UNIT_TEST(hashed_symbols)
+static int look_for(const struct hashed *hashed, const char *name)
 {
-	void *handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_NOW);
-	struct hashed hashed = { .count = 0 };
-	struct link_map *map = NULL;
-	struct golden file;
 	Elf64_Sym found;
+
+	return symbol_table_look_up(&hashed->table, hashed->file, hashed->fd, name, &found);
+}
+
+static void look_up_all(struct hashed *hashed)
+{
+	char longest[1000] = "";
 	struct elf elf;
 
+	memset(longest, 'x', sizeof(longest) - 1);
+	hashed->count = hashed->same = 0;
+	assert_true(elf_init(&elf, hashed->file));
+	elf_each_symbol(&elf, look_up, hashed);
+	assert_true(hashed->count > 1000 && hashed->same > hashed->count * 9 / 10);
+	assert_int_equal(look_for(hashed, "no_such_name"), -ENOENT);
+	assert_int_equal(look_for(hashed, longest), -ENOENT);
+	assert_int_equal(look_for(hashed, ""), -ENOENT);
+}
+
+/* Of a file that has become shorter since it was mapped nothing is found, and nothing breaks. */
+static void look_up_in_cut(struct hashed *hashed)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	hashed->fd = fileno(file);
+	assert_int_equal(look_for(hashed, "mmap"), -ENOENT);
+	assert_int_equal(fclose(file), 0);
+	hashed->fd = -1;
+}
+
+static void look_up_in(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	struct hashed hashed = { .fd = -1 };
+	struct link_map *map = NULL;
+	struct golden file;
+
+	assert_non_null(handle);
 	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map), 0);
 	file = read_whole(map->l_name);
 	hashed.file = golden_span(&file);
-	assert_true(elf_init(&elf, hashed.file));
-	assert_false(symbol_table_find(&hashed.table, hashed.file, SHT_SYMTAB));
 	assert_true(symbol_table_find(&hashed.table, hashed.file, SHT_DYNSYM));
-	elf_each_symbol(&elf, look_up, &hashed);
-	assert_true(hashed.count > 1000 && hashed.same > hashed.count * 9 / 10);
-	assert_int_equal(symbol_table_look_up(&hashed.table, hashed.file, "no_such_name", &found),
-			 -ENOENT);
-	assert_int_equal(symbol_table_look_up(&hashed.table, hashed.file, "", &found), -ENOENT);
+	look_up_all(&hashed);
+	hashed.fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	assert_true(hashed.fd >= 0);
+	look_up_all(&hashed);
+	close(hashed.fd);
+	look_up_in_cut(&hashed);
 	/* Whatever the words of the hash are, nobody reads elsewhere. */
 	srand(1);
 	for (int i = 0; i < 2000; i++) {
@@ -192,10 +226,17 @@ UNIT_TEST(hashed_symbols)
 
 		file.bytes[at] = (uint8_t)rand();
 		if (symbol_table_find(&hashed.table, hashed.file, SHT_DYNSYM))
-			(void)symbol_table_look_up(&hashed.table, hashed.file, "mmap", &found);
+			(void)look_for(&hashed, "mmap");
 	}
 	golden_free(&file);
 	dlclose(handle);
+}
+
+/* What the linker has hashed is found by that, and nothing else; what is damaged hurts nobody. */
+UNIT_TEST(hashed_symbols)
+{
+	look_up_in("libc.so.6");
+	look_up_in("libstdc++.so.6"); /* its names are longer than what is read at a time */
 }
 
 UNIT_TEST(exported_functions)

@@ -198,7 +198,7 @@ UNIT_TEST(test_symbols)
 		   LINKED_AT + DATA_AT, 12, STT_OBJECT);
 	bytes = finish(&file);
 	assert_true(v8_symbols_present(bytes));
-	assert_int_equal(v8_symbols_init(&symbols, bytes, NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, bytes, -1, NULL), 0);
 	assert_int_equal(symbols.version.major, 12);
 	assert_int_equal(symbols.version.patch, 21);
 	assert_int_equal(symbols.blob_begin, LINKED_AT + 0x400);
@@ -238,9 +238,9 @@ UNIT_TEST(test_hashed)
 
 		add_needed(&file);
 		add_symbol(&file, ends[i], LINKED_AT + 0x420, 16, STT_FUNC);
-		assert_int_equal(v8_symbols_init(&all, finish(&file), NULL), 0);
+		assert_int_equal(v8_symbols_init(&all, finish(&file), -1, NULL), 0);
 		assert_true(all.read);
-		assert_int_equal(v8_symbols_init(&hashed, finish_hashed(&file), NULL), 0);
+		assert_int_equal(v8_symbols_init(&hashed, finish_hashed(&file), -1, NULL), 0);
 		assert_false(hashed.read);
 		assert_memory_equal(&hashed.version, &all.version, sizeof(all.version));
 		assert_memory_equal(hashed.moves, all.moves, sizeof(all.moves));
@@ -260,7 +260,7 @@ UNIT_TEST(test_hashed_without_one_that_is_needed)
 	struct file file;
 
 	add_needed(&file);
-	assert_int_equal(v8_symbols_init(&symbols, finish_hashed(&file), NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, finish_hashed(&file), -1, NULL), 0);
 	assert_true(symbols.read);
 	assert_int_equal(symbols.version.major, 12);
 	assert_int_equal(symbols.moves[V8_MOVE_OLD], 0);
@@ -277,7 +277,7 @@ UNIT_TEST(test_long_names)
 	memset(name + 6, 'a', sizeof(name) - 7);
 	add_number(&file, name, 1);
 	add_number(&file, "v8dbg_short", 2);
-	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), -1, NULL), 0);
 	assert_int_equal(symbols.constant_count, 1);
 	assert_string_equal(symbols.constants[0].name, "short");
 }
@@ -293,7 +293,7 @@ UNIT_TEST(test_precedence)
 	add_number(&file, "v8dbg_type_Script__SCRIPT_TYPE", 1234);
 	add_number(&file, "v8dbg_class_Script__name__Object", -8);
 	add_number(&file, "v8dbg_class_Script__source__Object", 1 << 30);
-	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), -1, NULL), 0);
 	assert_int_equal(v8_layout_init(&layout, &symbols.version, &symbols, NULL), 0);
 	assert_int_equal(layout.at[V8_TYPE_SCRIPT], 1234);
 	assert_int_equal(layout.at[V8_SCRIPT_NAME], 16);
@@ -311,7 +311,7 @@ UNIT_TEST(test_refused)
 
 	(void)version_12_4(&file);
 	add_number(&file, "v8dbg_TaggedSize", 4);
-	assert_int_equal(v8_symbols_init(&symbols, finish(&file), NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, finish(&file), -1, NULL), 0);
 	assert_int_equal(v8_layout_init(&layout, &symbols.version, &symbols, &err), -ENOTSUP);
 	assert_string_equal(
 		err.text,
@@ -322,8 +322,8 @@ UNIT_TEST(test_refused)
 	add_number(&file, "main", 5);
 	bytes = finish(&file);
 	assert_false(v8_symbols_present(bytes));
-	assert_int_equal(v8_symbols_init(&symbols, bytes, &err), -ENOENT);
-	assert_int_equal(v8_symbols_init(&symbols, (struct span){ 0 }, &err), -ENOENT);
+	assert_int_equal(v8_symbols_init(&symbols, bytes, -1, &err), -ENOENT);
+	assert_int_equal(v8_symbols_init(&symbols, (struct span){ 0 }, -1, &err), -ENOENT);
 }
 
 /* Each byte of it, and each part of it: nothing of what it says is believed. */
@@ -339,16 +339,16 @@ UNIT_TEST(test_damaged)
 	add_symbol(&file, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE", UINT64_MAX,
 		   UINT64_MAX, STT_OBJECT);
 	bytes = finish(&file);
-	assert_int_equal(v8_symbols_init(&symbols, bytes, NULL), 0);
+	assert_int_equal(v8_symbols_init(&symbols, bytes, -1, NULL), 0);
 	assert_int_equal(symbols.blob_begin, 0);
 	assert_null(symbols.bytecode_sizes.start);
 	v8_symbols_deinit(&symbols);
 	for (size_t i = 0; i < sizeof(file.bytes); i += 3) {
 		other = file;
 		other.bytes[i] ^= 0xff;
-		if (v8_symbols_init(&symbols, (struct span){ other.bytes, PAGE }, NULL) == 0)
+		if (v8_symbols_init(&symbols, (struct span){ other.bytes, PAGE }, -1, NULL) == 0)
 			v8_symbols_deinit(&symbols);
-		if (v8_symbols_init(&symbols, (struct span){ file.bytes, i }, NULL) == 0)
+		if (v8_symbols_init(&symbols, (struct span){ file.bytes, i }, -1, NULL) == 0)
 			v8_symbols_deinit(&symbols);
 	}
 }

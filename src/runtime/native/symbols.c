@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -35,7 +36,10 @@ struct source {
 	struct name_table names;
 };
 
-enum { SOURCES_MAX = 2 };
+enum {
+	SOURCES_MAX = 2,
+	PART = 2048 /* symbols, of those that are read one after the other */
+};
 
 struct native_symbols {
 	struct source sources[SOURCES_MAX];
@@ -75,19 +79,18 @@ static int by_address(const void *left, const void *right)
 }
 
 /* False: it is no function, or has no name. */
-static bool take(const struct source *source, size_t number, struct candidate *candidate)
+static bool take(const struct source *source, const Elf64_Sym *symbol, struct candidate *candidate)
 {
-	const Elf64_Sym symbol = symbol_table_get(&source->table, number);
-	const char *name = symbol_table_name(&source->table, &symbol);
-	int type = ELF64_ST_TYPE(symbol.st_info);
+	const char *name = symbol_table_name(&source->table, symbol);
+	int type = ELF64_ST_TYPE(symbol->st_info);
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-	    symbol.st_value == 0 || symbol.st_size == 0 || !name || !name[0])
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
+	    symbol->st_value == 0 || symbol->st_size == 0 || !name || !name[0])
 		return false;
 	*candidate = (struct candidate){
-		.symbol = { symbol.st_value + source->shift, symbol.st_size, name,
+		.symbol = { symbol->st_value + source->shift, symbol->st_size, name,
 			    type == STT_GNU_IFUNC },
-		.binding = ELF64_ST_BIND(symbol.st_info),
+		.binding = ELF64_ST_BIND(symbol->st_info),
 	};
 	return true;
 }
@@ -102,8 +105,10 @@ static bool add_all(struct candidates *candidates, const struct source *source)
 	struct candidate candidate;
 
 	for (size_t i = 0; i < source->table.count; i++) {
+		const Elf64_Sym symbol = symbol_table_get(&source->table, i);
+
 		symbol_table_prefetch(&source->table, i);
-		if (take(source, i, &candidate) && !add(candidates, candidate))
+		if (take(source, &symbol, &candidate) && !add(candidates, candidate))
 			return false;
 	}
 	return true;
@@ -207,25 +212,51 @@ const struct native_symbol *native_symbols_get(struct native_symbols *symbols, s
 }
 
 /* @marks: see name_filter_scan(). Where there are none each name is looked at. */
-static bool may_be_wanted(const struct source *source, size_t number, const uint8_t *marks)
+static bool may_be_wanted(const struct source *source, const Elf64_Sym *symbol,
+			  const uint8_t *marks)
 {
-	const Elf64_Sym symbol = symbol_table_get(&source->table, number);
+	return symbol->st_name < source->table.names.size &&
+	       (!marks || name_filter_marked(marks, symbol->st_name));
+}
 
-	return symbol.st_name < source->table.names.size &&
-	       (!marks || name_filter_marked(marks, symbol.st_name));
+/*
+ * Up to PART symbols from @first on; how many. They are read, if the file is open, as its names
+ * are: of the pages that would be touched few have a symbol that is wanted.
+ */
+static size_t copy_some(const struct source *source, size_t first, Elf64_Sym part[PART])
+{
+	const struct name_table *names = &source->names;
+	const size_t left = source->table.count - first, count = left < PART ? left : PART;
+	const uint8_t *from = source->table.symbols.start + first * sizeof(*part);
+	const size_t bytes = count * sizeof(*part);
+
+	if (names->fd < 0 || !names->names.start ||
+	    pread(names->fd, part, bytes, (off_t)names->offset + (from - names->names.start)) !=
+		    (ssize_t)bytes)
+		memcpy(part, from, bytes);
+	return count;
 }
 
 static bool pick_of(const struct source *source, const struct name_filter *filter,
 		    struct candidates *picked)
 {
 	_cleanup_free_ uint8_t *marks = name_filter_scan(filter, &source->names);
-	struct candidate candidate;
+	_cleanup_free_ Elf64_Sym *part = calloc(PART, sizeof(*part));
+	size_t count;
 
-	for (size_t i = 0; i < source->table.count; i++) {
-		if (may_be_wanted(source, i, marks) && take(source, i, &candidate) &&
-		    name_filter_passes(filter, candidate.symbol.name) &&
-		    !native_name_is_part(candidate.symbol.name) && !add(picked, candidate))
-			return false;
+	if (!part)
+		return false;
+	for (size_t first = 0; first < source->table.count; first += count) {
+		count = copy_some(source, first, part);
+		for (size_t i = 0; i < count; i++) {
+			struct candidate candidate;
+
+			if (may_be_wanted(source, &part[i], marks) &&
+			    take(source, &part[i], &candidate) &&
+			    name_filter_passes(filter, candidate.symbol.name) &&
+			    !native_name_is_part(candidate.symbol.name) && !add(picked, candidate))
+				return false;
+		}
 	}
 	return true;
 }

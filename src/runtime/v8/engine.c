@@ -59,7 +59,7 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 	if (!engine->file)
 		return error_set(err, -ENOENT, "process %d (%s) has no V8 in it",
 				 target->process.pid, target->process.comm);
-	result = v8_symbols_init(&engine->symbols, engine->file->bytes, err);
+	result = v8_symbols_init(&engine->symbols, engine->file->bytes, engine->file->fd, err);
 	if (result == 0)
 		result = v8_layout_init(&engine->layout, &engine->symbols.version, &engine->symbols,
 					err);

@@ -166,7 +166,8 @@ bool v8_symbols_present(struct span file)
 /* False: the file does not export it, or has no hash. */
 static bool look_up(const struct v8_symbols *symbols, const char *name, Elf64_Sym *symbol)
 {
-	return symbol_table_look_up(&symbols->exports, symbols->elf.file, name, symbol) == 0 &&
+	return symbol_table_look_up(&symbols->exports, symbols->elf.file, symbols->fd, name,
+				    symbol) == 0 &&
 	       symbol->st_shndx != SHN_UNDEF;
 }
 
@@ -271,7 +272,7 @@ static int read_all(struct v8_symbols *symbols, struct error *err)
 	return 0;
 }
 
-int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err)
+int v8_symbols_init(struct v8_symbols *symbols, struct span file, int fd, struct error *err)
 {
 	struct elf elf;
 	int result = 0;
@@ -280,8 +281,9 @@ int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *
 	if (!elf_init(&elf, file))
 		return error_set(err, -ENOENT, "it is no 64-bit ELF file");
 	symbols->elf = elf;
+	symbols->fd = fd;
 	if (!look_up_all(symbols)) {
-		*symbols = (struct v8_symbols){ .elf = elf };
+		*symbols = (struct v8_symbols){ .elf = elf, .fd = fd };
 		result = read_all(symbols, err);
 	}
 	symbols->tls_bytes = elf.tls_bytes;

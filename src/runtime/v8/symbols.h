@@ -25,6 +25,7 @@ struct v8_constant {
 /* Addresses are as linked; 0: the file does not say. */
 struct v8_symbols {
 	struct elf elf;
+	int fd; /* of the file, borrowed; -1: there is none */
 	struct v8_version version;
 	struct symbol_table exports; /* with a hash: that tells constants, until all names are */
 	bool read;
@@ -45,8 +46,11 @@ struct v8_symbols {
 /* Does the file hold V8? Quick, for those that do not. */
 bool v8_symbols_present(struct span file);
 
-/* Read those of @file, which must outlive them. -ENOENT if it has no V8, -ENOMEM; with @err set. */
-int v8_symbols_init(struct v8_symbols *symbols, struct span file, struct error *err);
+/*
+ * Read those of @file, which must outlive them, as must its @fd, if it is not -1. -ENOENT if it has
+ * no V8, -ENOMEM; with @err set.
+ */
+int v8_symbols_init(struct v8_symbols *symbols, struct span file, int fd, struct error *err);
 void v8_symbols_deinit(struct v8_symbols *symbols);
 
 /*
