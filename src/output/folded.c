@@ -123,6 +123,7 @@ static struct output_kind *find_line(struct folded *folded)
 {
 	size_t length = folded->line.length;
 	struct output_kind *kind = malloc(sizeof(*kind) + length + 1);
+	const bool may_add = folded->kept_bytes < folded->kept_bytes_max;
 	struct output_kind **found, *is;
 
 	if (!kind) {
@@ -132,9 +133,10 @@ static struct output_kind *find_line(struct folded *folded)
 	memcpy(kind->frames, text_chars(&folded->line), length + 1);
 	kind->count = 0;
 	kind->users = 0;
-	found = folded->kept_bytes < folded->kept_bytes_max ?
-			tsearch(kind, &folded->tree, by_frames) :
-			tfind(kind, &folded->tree, by_frames);
+	found = may_add ? tsearch(kind, &folded->tree, by_frames) :
+			  tfind(kind, &folded->tree, by_frames);
+	if (may_add && !found)
+		shortage_note();
 	is = found ? *found : NULL;
 	if (is == kind)
 		folded->kept_bytes += bytes_of(kind);
