@@ -310,6 +310,9 @@ UNIT_TEST_WITHIN(test_builtins_and_stubs, setup, teardown)
 	struct fixture *f = *state;
 	const struct world_function shown = { .name = "map", .builtin = true, .flags = NATIVE };
 	const struct world_function hidden = { .name = "resolve", .builtin = true };
+	const struct world_function own = {
+		.name = "run", .script = f->script, .literal_id = 9, .builtin = true
+	};
 
 	f->raw.function = world_function(&f->world, &shown);
 	assert_int_equal(name(f)->kind, V8_FUNCTION);
@@ -318,6 +321,10 @@ UNIT_TEST_WITHIN(test_builtins_and_stubs, setup, teardown)
 	assert_int_equal(name(f)->reason, V8_NO_REASON);
 	f->raw.function = world_function(&f->world, &hidden);
 	assert_int_equal(name(f)->kind, V8_STUB);
+	/* What has a script is somebody's, whatever it has for a body just now. */
+	f->raw.function = world_function(&f->world, &own);
+	assert_int_equal(name(f)->kind, V8_FUNCTION);
+	assert_string_equal(name(f)->name, "run");
 	f->raw.marker = (uint64_t)f->world.layout.at[V8_FRAME_CONSTRUCT] << 1;
 	assert_int_equal(name(f)->kind, V8_STUB);
 	assert_string_equal(name(f)->name, "construct");
@@ -327,7 +334,8 @@ UNIT_TEST_WITHIN(test_builtins_and_stubs, setup, teardown)
 	f->raw.function = world_function(&f->world, &shown);
 	assert_string_equal(name(f)->name, "map");
 	f->raw.function = f->world.undefined;
-	assert_int_equal(name(f)->kind, V8_STUB);
+	assert_int_equal(name(f)->kind, V8_UNKNOWN);
+	assert_int_equal(name(f)->reason, V8_MOVED);
 }
 
 UNIT_TEST_WITHIN(test_baseline, setup, teardown)

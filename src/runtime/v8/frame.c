@@ -415,9 +415,12 @@ static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
 	struct v8_function function;
 	const struct v8_naming naming = { namer, &raw, &function, out };
 
-	if (v8_marker_is(layout, raw.marker, V8_FRAME_BUILTIN_EXIT) &&
-	    read_function(namer, &raw, &function)) {
-		v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
+	/* It has one of the language, which may be one that stack traces show. */
+	if (v8_marker_is(layout, raw.marker, V8_FRAME_BUILTIN_EXIT)) {
+		if (read_function(namer, &raw, &function))
+			v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
+		else
+			v8_add_unknown(out, V8_TIER_BUILTIN, V8_MOVED);
 		return;
 	}
 	(void)add_frame(out, V8_STUB, V8_TIER_NONE);

@@ -112,9 +112,11 @@ static void read_data(const struct v8_heap *heap, struct v8_function *function)
 
 	if (v8_is_smi(data) && v8_layout_has(heap->layout, V8_SHARED_UNTRUSTED_DATA))
 		data = v8_field(heap, function->shared, V8_SHARED_UNTRUSTED_DATA);
-	function->builtin = v8_is_smi(data) ? v8_smi(data) : -1;
+	/* While one of a script is made, or if it is read while it goes, there may be a number, too. */
+	function->builtin = v8_is_smi(data) && !function->script ? v8_smi(data) : -1;
 	type = v8_type(heap, data);
-	function->external = type >= 0 && type == heap->layout->at[V8_TYPE_TEMPLATE];
+	function->external =
+		!function->script && type >= 0 && type == heap->layout->at[V8_TYPE_TEMPLATE];
 	if (!function->inferred && type >= heap->layout->at[V8_TYPE_UNCOMPILED_FIRST] &&
 	    type <= heap->layout->at[V8_TYPE_UNCOMPILED_LAST])
 		function->inferred = string_or_none(heap, v8_field(heap, data, V8_UNCOMPILED_NAME));
@@ -138,11 +140,11 @@ bool v8_function_read(const struct v8_heap *heap, uint64_t shared, struct v8_fun
 		read_scope(heap, name, function);
 	else
 		function->name = string_or_none(heap, name);
-	read_data(heap, function);
 	if (v8_is(heap, script, V8_TYPE_SCRIPT)) {
 		function->script = script;
 		function->script_id = v8_smi(v8_field(heap, script, V8_SCRIPT_ID));
 	}
+	read_data(heap, function);
 	return true;
 }
 
