@@ -7,6 +7,12 @@
 
 #include "output/ops.h"
 
+enum {
+	DELETE = 0x7f,
+	C1_LEAD = 0xc2, /* in UTF-8, of U+0080 to U+00BF */
+	C1_END = 0xa0,
+};
+
 static void add_escaped(struct text *to, unsigned char c)
 {
 	static const char letters[] = "\b\f\n\r\t\"\\", escapes[] = "bfnrt\"\\";
@@ -20,7 +26,13 @@ static void add_escaped(struct text *to, unsigned char c)
 
 static bool is_plain(unsigned char c)
 {
-	return c >= ' ' && c != '"' && c != '\\';
+	return c >= ' ' && c != '"' && c != '\\' && c != DELETE && c != C1_LEAD;
+}
+
+/* U+0080 to U+009F, which terminals obey as they do an escape. */
+static bool is_c1(const char *s)
+{
+	return (unsigned char)s[0] == C1_LEAD && (unsigned char)s[1] < C1_END;
 }
 
 /* Those of the first @length bytes of @s that stand for themselves go together. */
@@ -29,9 +41,16 @@ static void add_utf8(struct text *to, const char *s, size_t length)
 	size_t from = 0;
 
 	for (size_t i = 0; i < length; i++) {
+		bool c1;
+
 		if (is_plain((unsigned char)s[i]))
 			continue;
+		c1 = is_c1(s + i);
+		if ((unsigned char)s[i] == C1_LEAD && !c1)
+			continue;
 		text_add_bytes(to, s + from, i - from);
+		/* A code point of these is the second of its bytes. */
+		i += c1;
 		add_escaped(to, (unsigned char)s[i]);
 		from = i + 1;
 	}

@@ -99,7 +99,7 @@ def fits(record, schema):
 def parse(text, summarized=True):
     """All records of a run. "type" comes first in each, and the summary, if there must be one, is the last."""
     found = []
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n") if text else ():
         pairs = json.loads(line, object_pairs_hook=list)
         assert pairs and pairs[0][0] == "type", f"type does not come first: {line}"
         record = json.loads(line)

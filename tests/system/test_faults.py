@@ -156,7 +156,7 @@ class Node(apps.App):
 
 @pytest.fixture(scope="module")
 def node_app():
-    target = Node([node.program(), v8_hits.APP], None, timeout=60)
+    target = Node([node.program(), "--expose-gc", v8_hits.APP], None, timeout=60)
     yield target
     target.close()
 

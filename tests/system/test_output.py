@@ -338,12 +338,13 @@ def test_strict(place_probe, shared_app, short_tmp):
     assert live.stop().expect(0).summary()["lost"] == {}
 
 
-def test_nothing_commands_the_terminal(place_probe, start_app, build_app, short_tmp):
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_nothing_commands_the_terminal(place_probe, start_app, build_app, short_tmp, format):
     """The target names itself, and its threads."""
     link = short_tmp / "\x1b[31m\x9b1mred"
     link.symlink_to(build_app("r2r10"))
     app = start_app("r2r10", executable=link)
-    live = place_probe.live("-v", "-N", "1", app.pid, "System.Threading.Thread::Sleep(int)")
+    live = place_probe.live("-v", "-N", "1", "--format", format, app.pid, "System.Threading.Thread::Sleep(int)")
     app.sleep(1)
     told = live.finish().expect(0)
     for printed in (told.out, told.err):

@@ -40,7 +40,7 @@ static const struct frame frames[] = {
 	{ .kind = FRAME_V8,
 	  .address = { 0x3800 },
 	  .name = "Shop.order",
-	  .source = "shop;\x1b.js",
+	  .source = "shop;\x1b\x7f\xc2\x9b\xc2\xa9.js",
 	  .line = 12,
 	  .column = 5,
 	  .tier = "maglev" },
@@ -136,7 +136,7 @@ UNIT_TEST(hits)
 	      "        dotnet   A::b(int32) (a.dll) [inlined]\n"
 	      "        native   lib?.so+0x20 [guessed]\n"
 	      "        stub     a;b+0x0 (run-time code)\n"
-	      "        js       Shop.order (shop;?.js:12:5)\n"
+	      "        js       Shop.order (shop;????\xc2\xa9.js:12:5)\n"
 	      "        js       JSON.parse\n"
 	      "        unknown  0x4000\n"
 	      "        [callers unknown: no way up the stack]\n\n");
@@ -151,7 +151,7 @@ UNIT_TEST(hits)
 		"{'kind':'stub','name':'a;b','module':null,'offset':0,"
 		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':null,'inlined':false,'guessed':false},"
 		"{'kind':'v8','name':'Shop.order','module':null,'offset':14336,"
-		"'file_offset':null,'file':'shop;\\u001b.js','line':12,'column':5,'made_from':null,"
+		"'file_offset':null,'file':'shop;\\u001b\\u007f\\u009b\xc2\xa9.js','line':12,'column':5,'made_from':null,"
 		"'tier':'maglev','inlined':false,'guessed':false},"
 		"{'kind':'v8','name':'JSON.parse','module':null,'offset':14592,"
 		"'file_offset':null,'file':null,'line':null,'column':null,'made_from':null,'tier':'builtin',"
@@ -361,7 +361,7 @@ UNIT_TEST(counted_kinds)
 static void write_odd_hit(struct output *output)
 {
 	const struct hit hit = { .comm = "\t\b\"\\/\x1f\x7f",
-				 .method = "a\xff\xc3\xa4\xed\xa0",
+				 .method = "a\xff\xc3\xa4\xed\xa0\xc2\x80\xc2\x9f\xc2\xa0",
 				 .tier = "" };
 
 	output_hit(output, &hit);
@@ -371,7 +371,7 @@ UNIT_TEST(odd_names)
 {
 	check(&json, write_odd_hit,
 	      "{\"type\":\"hit\",\"time_ns\":0,\"pid\":0,\"tid\":0,"
-	      "\"comm\":\"\\t\\b\\\"\\\\/\\u001f\x7f\",\"method\":\"a?\xc3\xa4??\","
+	      "\"comm\":\"\\t\\b\\\"\\\\/\\u001f\\u007f\",\"method\":\"a?\xc3\xa4??\\u0080\\u009f\xc2\xa0\","
 	      "\"tier\":\"\",\"duration_ns\":null,\"stack\":[],\"stack_end\":null}\n");
 }
 
@@ -379,11 +379,11 @@ UNIT_TEST(merged_hits)
 {
 	check(&folded, write_hits,
 	      "w?rker: 1\n"
-	      "w?rker:;[broken];[unknown];JSON.parse;Shop.order (shop:?.js:12);a:b;[lib?.so] [guessed];A::b(int32) 2\n");
+	      "w?rker:;[broken];[unknown];JSON.parse;Shop.order (shop:????\xc2\xa9.js:12);a:b;[lib?.so] [guessed];A::b(int32) 2\n");
 	check_json(
 		&folded_json, write_hits,
 		"{'type':'folded','stack':['w?rker:'],'count':1}\n"
-		"{'type':'folded','stack':['w?rker:','[broken]','[unknown]','JSON.parse','Shop.order (shop:?.js:12)','a:b',"
+		"{'type':'folded','stack':['w?rker:','[broken]','[unknown]','JSON.parse','Shop.order (shop:????\xc2\xa9.js:12)','a:b',"
 		"'[lib?.so] [guessed]','A::b(int32)'],'count':2}\n");
 }
 
