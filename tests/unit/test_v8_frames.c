@@ -558,6 +558,18 @@ UNIT_TEST_WITHIN(test_types, setup, teardown)
 		   function(f, "Circle", CLASS));
 	f->raw.receiver = made;
 	assert_named(f, "Circle.run");
+	/* While objects are being moved what is not found is not taken for another type. */
+	f->raw.moving = true;
+	assert_named(f, "Circle.run");
+	assert_false(f->frames.plain);
+	world_word(world, v8_word(world_now(world), made, 0), V8_MAP_CONSTRUCTOR, 0x1001);
+	assert_named(f, "run");
+	assert_true(f->frames.plain);
+	f->raw.receiver = object(f, 0, NULL, 0, false);
+	assert_named(f, "run");
+	f->raw.moving = false;
+	assert_named(f, "Object.run");
+	assert_false(f->frames.plain);
 }
 
 UNIT_TEST_WITHIN(test_methods, setup, teardown)

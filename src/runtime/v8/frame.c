@@ -145,13 +145,14 @@ static void add_strings(const struct v8_heap *heap, const struct v8_call *call,
 	size_t *strings = out->string_at[out->count - 1];
 	uint64_t known_as = v8_function_known_as(call->function);
 	size_t begin = out->strings.length;
-	bool by_object;
+	struct v8_name_how how;
 
-	if (v8_add_call_name(heap, call, &out->strings, &by_object))
+	if (v8_add_call_name(heap, call, &out->strings, &how))
 		strings[NAME] = end_string(out, begin);
 	else
 		text_cut(&out->strings, begin);
-	out->by_object |= by_object;
+	out->by_object |= how.by_object;
+	out->plain |= how.plain;
 	begin = out->strings.length;
 	if (!known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings))
 		strings[FUNCTION] = end_string(out, begin);
@@ -201,6 +202,7 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 		.construct = naming->raw->construct,
 		.moved = naming->raw->moved,
 		.stale = naming->raw->stale,
+		.moving = naming->raw->moving,
 	};
 
 	v8_add_function(naming, &call, tier, at, false);
@@ -439,7 +441,7 @@ static const char *string_of(const struct v8_frames *frames, size_t at)
 void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_frames *out)
 {
 	out->count = 0;
-	out->by_pc = out->by_object = out->by_outer = false;
+	out->by_pc = out->by_object = out->by_outer = out->plain = false;
 	text_clear(&out->strings);
 	v8_scripts_begin(namer->scripts);
 	if (v8_is_smi(raw->marker))

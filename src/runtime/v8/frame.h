@@ -59,6 +59,7 @@ struct v8_raw {
 	bool innermost; /* @pc is not where a call returns to */
 	bool moved;	/* the function was captured, and has moved since */
 	bool stale;	/* any object may have moved since */
+	bool moving;	/* they are being moved while it is named */
 	/*
 	 * Old objects have moved since: what nothing refers to any more still looks as it did where
 	 * what it refers to has been written over. What is found from the isolate's roots is alive.
@@ -108,6 +109,7 @@ struct v8_frames {
 	bool by_pc;	/* .bytecodes and .offset of the raw frame did not matter */
 	bool by_object; /* what its receiver holds did */
 	bool by_outer;	/* what the caller's code says of the call did */
+	bool plain;	/* what a call was on could not be read, and is left out of its name */
 	struct text strings;
 	size_t string_at[V8_FRAMES_MAX][3]; /* while it is filled */
 };

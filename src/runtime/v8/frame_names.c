@@ -322,11 +322,11 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 
 		*settled = *raw;
 		await_end(names);
-		moving = is_moving(names->v8);
+		moving = settled->moving = is_moving(names->v8);
 		now = begin_reading(names);
 		*whole = settle(names, noted, &now, settled);
 		v8_namer_name(names->namer, settled, &names->frames);
-		*whole &= is_whole(&names->frames);
+		*whole &= is_whole(&names->frames) && !names->frames.plain;
 		if (!is_same_count(&now, &noted->moves))
 			blame_moves(&names->frames);
 		then = count_moves(names->v8);

@@ -18,7 +18,7 @@ struct naming {
 	uint64_t map;	      /* of the receiver; 0: it is no object, or not known */
 	uint64_t closure;     /* 0: not known */
 	struct text method;   /* the property of the receiver that the function is; "": none */
-	bool by_object;	      /* what is in the receiver matters, not only its Map */
+	struct v8_name_how how;
 	bool failed;
 };
 
@@ -134,7 +134,7 @@ static bool add_inherited(struct naming *naming, uint64_t receiver)
 	uint64_t object = first_object(naming);
 	struct v8_property property;
 
-	naming->by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
+	naming->how.by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (v8_own_property(naming->heap, object, "Symbol.toStringTag", true,
 				    &naming->budget, &property) &&
@@ -157,7 +157,7 @@ static bool add_class(struct naming *naming, uint64_t receiver)
 
 	int32_t named = naming->heap->layout->at[V8_NAMES_FUNCTIONS];
 
-	naming->by_object = true;
+	naming->how.by_object = true;
 	if (!v8_function_of(naming->heap, receiver, &function) ||
 	    named < (v8_function_is_class(&function) ? 1 : 2))
 		return false;
@@ -200,9 +200,12 @@ static void find_type(struct naming *naming)
 		text_add(&naming->type, "Proxy");
 	} else if (!(is_function_type(naming, type) && add_class(naming, receiver)) &&
 		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
-		   (receiver || !v8_map_may_have(heap, naming->map, NULL)) &&
-		   !add_inherited(naming, receiver)) {
-		text_add(&naming->type, is_function_type(naming, type) ? "Function" : "Object");
+		   (receiver || !v8_map_may_have(heap, naming->map, NULL))) {
+		/* A constructor that is being moved is not found, as that of a plain object. */
+		naming->how.plain = naming->call->moving;
+		if (!naming->how.plain && !add_inherited(naming, receiver))
+			text_add(&naming->type,
+				 is_function_type(naming, type) ? "Function" : "Object");
 	}
 }
 
@@ -226,7 +229,7 @@ static bool find_by_name(struct naming *naming, const char *name)
 	uint64_t object = first_object(naming);
 	struct v8_property property;
 
-	naming->by_object |= v8_map_may_have(naming->heap, naming->map, name);
+	naming->how.by_object |= v8_map_may_have(naming->heap, naming->map, name);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (v8_own_property(naming->heap, object, name, false, &naming->budget, &property))
 			return is_the_function(naming, &property);
@@ -259,7 +262,7 @@ static void find_by_value(struct naming *naming)
 	uint64_t object = first_object(naming);
 
 	if (v8_map_may_have(naming->heap, naming->map, NULL)) {
-		naming->by_object = true;
+		naming->how.by_object = true;
 		if (!naming->call->receiver)
 			return;
 	}
@@ -420,7 +423,7 @@ static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
 }
 
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
-		      bool *by_object)
+		      struct v8_name_how *how)
 {
 	struct naming naming = { .heap = heap,
 				 .call = call,
@@ -442,7 +445,7 @@ bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, st
 		text_add(out,
 			 naming.function.length ? text_chars(&naming.function) : "<anonymous>");
 	}
-	*by_object = naming.by_object;
+	*how = naming.how;
 	ok = !naming.failed && text_ok(&naming.function) && text_ok(&naming.type) &&
 	     text_ok(&naming.method) && text_ok(out);
 	text_deinit(&naming.function);

@@ -20,14 +20,20 @@ struct v8_call {
 	bool construct; /* by new */
 	bool moved;	/* the closure was known, and is found by the receiver if it can be */
 	bool stale;	/* objects have moved since: what is not found may have been there */
+	bool moving;	/* they are being moved: what is not found may be there */
+};
+
+/* What a name was made of. */
+struct v8_name_how {
+	bool by_object; /* it is of a call on that very object, whose Map others have too */
+	bool plain;	/* what that is may just have been moved, so nothing is said of it */
 };
 
 /*
  * Append the name, or "<anonymous>"; of what was called on something of which only the Map is known
- * what that says. False if a part of it could not be read. @by_object: it is the name of a call on
- * that very object, whose Map others have too.
+ * what that says. False if a part of it could not be read.
  */
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
-		      bool *by_object);
+		      struct v8_name_how *how);
 
 #endif
