@@ -314,7 +314,7 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 			const struct v8_raw *raw, struct v8_raw *settled, bool *whole)
 {
 	enum { ATTEMPTS = 4 };
-	bool moving, same = false, sure = false;
+	bool moving, told, same = false, sure = false;
 
 	/* Once more if they move while names are read. */
 	for (int i = 0; i < ATTEMPTS; i++) {
@@ -326,13 +326,15 @@ static bool name_by_raw(struct v8_names *names, const struct raw_v8 *noted,
 		now = begin_reading(names);
 		*whole = settle(names, noted, &now, settled);
 		v8_namer_name(names->namer, settled, &names->frames);
-		*whole &= is_whole(&names->frames) && !names->frames.plain;
+		told = is_whole(&names->frames);
+		*whole &= told && !names->frames.plain;
 		if (!is_same_count(&now, &noted->moves))
 			blame_moves(&names->frames);
 		then = count_moves(names->v8);
 		same = is_same_count(&now, &then);
 		sure = same && (!moving || still_lives(names, settled));
-		if (sure && (!moving || *whole))
+		/* A plain name is better than what is read of it later. */
+		if (sure && (!moving || *whole || (told && names->frames.plain)))
 			return true;
 	}
 	if (!sure)
