@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+enum { PART_BYTES = 128 /* of a name, at a time */ };
+
 /* The section headers of a file. */
 struct sections {
 	struct span file;
@@ -84,8 +86,6 @@ bool symbol_table_find(struct symbol_table *table, struct span file, uint32_t ty
 	}
 	return false;
 }
-
-enum { PART_BYTES = 128 /* of a name, at a time */ };
 
 /* The hash ----------------------------------------------------------------------------------- */
 
