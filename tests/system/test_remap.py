@@ -455,7 +455,7 @@ def test_compiled_to_a_copy(place_probe, start_app, variant):
     """If the runtime puts a method on a page with probes after all, it is not run before the probes are gone."""
     app = start_app(variant, tiered=True, extra=ALL_COMPILED)
     kind = pretend_sealed(app)
-    live = place_probe.count("--remap", app.pid, FINALS[kind])
+    live = place_probe.count("--hold=5000", "--remap", app.pid, FINALS[kind])
     assert live.has_said("by (uprobe_multi|perf events)$") and inject.is_private(app.pid, CODE)
     made = app.calls(kind, 10)
     for other in ["static", "instance", "final-recurse", "finally", "over-int"]:
