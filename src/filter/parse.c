@@ -18,10 +18,26 @@ struct parser {
 	struct error *err;
 };
 
+/* Is it one that goes on with a character of UTF-8? */
+static bool is_within(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
 int filter_refuse(const struct filter *filter, size_t at, const char *what, struct error *err)
 {
-	return error_set(err, -EINVAL, "%s '%s': at character %zu %s", filter->option,
-			 filter->source, at, what);
+	enum { SHOWN = 240 }; /* on either side: more than that would leave no room for the rest */
+	const size_t length = strlen(filter->source), end = at + SHOWN;
+	const char *from = filter->source + (at > SHOWN ? at - SHOWN : 0);
+	const char *to = filter->source + (end < length ? end : length);
+
+	while (from < to && is_within(*from))
+		from++;
+	while (to > from && is_within(*to))
+		to--;
+	return error_set(err, -EINVAL, "%s '%s%.*s%s': at character %zu %s", filter->option,
+			 from > filter->source ? "..." : "", (int)(to - from), from,
+			 *to ? "..." : "", at, what);
 }
 
 static size_t column(const struct parser *parser)

@@ -77,6 +77,22 @@ static enum filter_operand operand_in(const char *text)
 	return operand;
 }
 
+/* Of a long one the part is told that the mistake is in. */
+UNIT_TEST(mistakes_far_behind)
+{
+	char text[4096] = "s == \"";
+	size_t length = strlen(text);
+
+	while (length < 3000)
+		length += (size_t)sprintf(text + length, "\xe2\x82\xac");
+	strcpy(text + length, "\" ||");
+	expect_refused(text, false, length + 5, "...\xe2\x82\xac");
+	expect_refused(text, false, length + 5, "\xe2\x82\xac\" ||': at");
+	text[5] = '.';
+	expect_refused(text, false, 6, "'s == .\xe2\x82\xac");
+	expect_refused(text, false, 6, "\xe2\x82\xac...': at");
+}
+
 UNIT_TEST(words_for_the_end)
 {
 	assert_int_equal(operand_in("result"), FILTER_RESULT);
