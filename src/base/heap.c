@@ -58,7 +58,9 @@ void *heap_take_room(size_t bytes)
 	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return room == MAP_FAILED ? NULL : room;
+	if (room == MAP_FAILED)
+		room = NULL;
+	return room;
 }
 
 void heap_return_room(void *room, size_t bytes)

@@ -84,8 +84,8 @@ UNIT_TEST(mistakes_far_behind)
 	size_t length = strlen(text);
 
 	while (length < 3000)
-		length += (size_t)sprintf(text + length, "\xe2\x82\xac");
-	strcpy(text + length, "\" ||");
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "\xe2\x82\xac");
+	snprintf(text + length, sizeof(text) - length, "\" ||");
 	expect_refused(text, false, length + 5, "...\xe2\x82\xac");
 	expect_refused(text, false, length + 5, "\xe2\x82\xac\" ||': at");
 	text[5] = '.';

@@ -112,7 +112,7 @@ static void read_data(const struct v8_heap *heap, struct v8_function *function)
 
 	if (v8_is_smi(data) && v8_layout_has(heap->layout, V8_SHARED_UNTRUSTED_DATA))
 		data = v8_field(heap, function->shared, V8_SHARED_UNTRUSTED_DATA);
-	/* While one of a script is made, or if it is read while it goes, there may be a number, too. */
+	/* While one of a script is made, or goes as it is read, there may be a number, too. */
 	function->builtin = v8_is_smi(data) && !function->script ? v8_smi(data) : -1;
 	type = v8_type(heap, data);
 	function->external =
