@@ -72,10 +72,11 @@ static answerer answerer_of(int number)
 	}
 }
 
-/* All that there is to be asked for where there is no target. */
-static bool is_publishing(const struct seccomp_notif *call)
+/* Without a target there is nothing to be asked for but what a sanitizer asks for itself. */
+static bool may_ask(const struct broker *broker, const struct seccomp_notif *call)
 {
-	return call->data.nr == SYS_bpf && call->data.args[0] == REQUEST_PUBLISH;
+	return broker->config.process || BROKER_SANITIZED ||
+	       (call->data.nr == SYS_bpf && call->data.args[0] == REQUEST_PUBLISH);
 }
 
 static void send_descriptor(const struct broker *broker, const struct seccomp_notif *call,
@@ -103,7 +104,7 @@ static void answer(const struct broker *broker, const struct seccomp_notif *call
 	answerer answer_it = answerer_of(call->data.nr);
 	struct seccomp_notif_resp response = { .id = call->id };
 
-	if (answer_it && (broker->config.process || is_publishing(call)))
+	if (answer_it && may_ask(broker, call))
 		answer_it(broker, call, &reply);
 	else
 		reply.error = -EPERM;

@@ -106,6 +106,17 @@ def test_count(place_probe, start_app, uprobe_by, variant):
     assert result.calls(apps.METHODS["generic-int"]) == 30
 
 
+@pytest.mark.parametrize("options", pairs.few([["-c"], ["-j"], ["-f"], ["-H", "-j"], ["--format=pprof"]], ["-j"]), ids=" ".join)
+def test_record(place_probe, app, tmp_path, options):
+    """What has been recorded is told again, by a process that has no privileges either."""
+    record, said, again = (tmp_path / name for name in ("record", "said", "again"))
+    live = place_probe.live(*options, f"--record={record}", "-o", said, app.pid, STATIC)
+    app.calls("static", 50, threads=2)
+    live.stop().expect(0)
+    place_probe.run(*options, f"--replay={record}", "-o", again).expect(0)
+    assert again.read_bytes() == said.read_bytes() != b""
+
+
 def test_count_thousands(place_probe, app):
     if not machine.has_uprobe_multi():
         pytest.skip("this kernel has no uprobe_multi")
