@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every command in every document does what is said of it, and prints what is shown."""
 
+import collections
 import concurrent.futures
 import contextlib
 import functools
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 
 import pytest
 
@@ -123,6 +125,8 @@ class Runner:
         self.place = place
         self.env = apps.environment(tiered=True)
         self.path = f"{place}/bin:{place_probe.path.parent}:{self.env['PATH']}"
+        # Those that write the same file do it one after the other.
+        self.writing = collections.defaultdict(threading.Lock)
 
     def run(self, command, pid):
         """What it printed, on both streams; whatever it started is ended."""
@@ -146,9 +150,15 @@ class Runner:
         """What is wrong with it, or None."""
         pid = target_of(command)
         to_file = WRITTEN.search(adapted(command.text, pid))
-        if to_file:
-            (self.place / to_file[1]).unlink(missing_ok=True)
-        code, out, err = self.run(command, pid)
+        with self.writing[to_file[1]] if to_file else contextlib.nullcontext():
+            path = self.place / to_file[1] if to_file else None
+            if path:
+                path.unlink(missing_ok=True)
+            code, out, err = self.run(command, pid)
+            written = path.exists() and path.read_bytes() if path else out
+        return self.judge(command, code, out, err, written)
+
+    def judge(self, command, code, out, err, written):
         said = f"{command}\nexit code {code}\n{out}\n{err}"
         missing = docs.missing(command.output, out, err)
         if missing:
@@ -157,7 +167,6 @@ class Runner:
             return said
         if len(err.splitlines()) > 8:
             return f"so much on standard error: {said}"
-        written = (self.place / to_file[1]).read_bytes() if to_file else out
         return None if written or any(name in command.text for name in NOTHING_COMES) else f"nothing came: {said}"
 
     def check(self, commands, target_of):
