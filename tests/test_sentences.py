@@ -44,7 +44,7 @@ NEEDS_NONE = {
         "cannot open the program of process %d (%s): %s", "cannot stat /%s: %s", "/%s of the target is not used: %s"],
     "that name the values that there are": ["--%s takes %s, not '%s'"],
     "that are made of others": ["", "%s", "%s: %s", "%s: %s; %s", "lower bound: %s", "lost: %N %s",
-                                "%s '%s': at character %zu %s",
+                                "%s '%s%.*s%s': at character %zu %s",
                                 "process %d (%s): %s", "%s: %N bad rows in all", "%s%s"],
     "that nobody is told, since the lines of the script itself are shown in their place": [
         "the source map is not understood: %s"],
