@@ -149,18 +149,34 @@ static bool link_leads_nowhere(int fd)
 	       attr.info.info_len == sizeof(info) && info.pid == 0;
 }
 
+/*
+ * The old link goes first: what the new one stops at would be told to both, as its dead thread
+ * counts as one of the process still.
+ */
 static int renew_multi(struct uprobes *uprobes)
 {
 	for (size_t i = 0; i < uprobes->link_count; i++) {
 		struct multi_link *link = &uprobes->links[i];
-		int fd = link_open(uprobes, &uprobes->sites[link->first_site], link->count);
+		int fd;
 
+		if (link->fd >= 0)
+			close(link->fd);
+		link->fd = -1;
+		fd = link_open(uprobes, &uprobes->sites[link->first_site], link->count);
 		if (fd < 0)
 			return fd;
-		close(link->fd);
 		link->fd = fd;
 	}
 	return 0;
+}
+
+static bool has_lost_link(const struct uprobes *uprobes)
+{
+	for (size_t i = 0; i < uprobes->link_count; i++) {
+		if (uprobes->links[i].fd < 0)
+			return true;
+	}
+	return uprobes->link_count && link_leads_nowhere(uprobes->links[0].fd);
 }
 
 /* One bad site makes the whole link fail: halve until the bad ones stand alone. */
@@ -306,8 +322,7 @@ bool uprobes_anchored(const struct uprobes *uprobes)
 {
 	if (uprobes->means == UPROBE_PERF)
 		return uprobes->probe_count == 0 || !anchor_has_ended(uprobes);
-	return uprobes->link_count == 0 || !link_leads_nowhere(uprobes->links[0].fd) ||
-	       !process_is_alive(uprobes->process);
+	return !has_lost_link(uprobes) || !process_is_alive(uprobes->process);
 }
 
 int uprobes_keep(struct uprobes *uprobes, struct error *err)

@@ -167,7 +167,7 @@ def test_exec_by_a_thread(place_probe, hostile, uprobe_by):
     def is_counted_again():
         nonlocal tries
         tries += 1
-        hostile.ask("hits 1", "hits")
+        hostile.ask(f"hits {CALLS}", "hits")
         return sum(record["calls"] for record in live.records_so_far() if record["type"] == "count") > of_each
 
     machine.wait_until(is_counted_again, "the probes are renewed")
@@ -176,7 +176,23 @@ def test_exec_by_a_thread(place_probe, hostile, uprobe_by):
     # Perf uprobes may have hung on the thread that executes it, by its old number, in between.
     assert set(result.summary()["lost"]) == {"anchor-thread-exited"}, str(result)
     assert result.summary()["lost"]["anchor-thread-exited"] <= (2 if "perf" in uprobe_by else 1), str(result)
-    assert of_each + CALLS < result.calls() <= 2 * of_each + tries + CALLS, str(result)
+    # None is counted twice, also of those that are made while the probes are renewed.
+    assert of_each + CALLS < result.calls() <= 2 * of_each + tries * CALLS + CALLS, str(result)
+
+
+@pairs.only_full
+@pytest.mark.parametrize("attempt", range(5))
+def test_none_is_told_twice(place_probe, hostile, attempt):
+    """Nor those that are made while the probes are renewed: of a round each call has another argument."""
+    live = place_probe.live("-j", "--watch", "--buffer=64M", hostile.pid, HIT)
+    hostile.ask("begin thread-exec 1", "ready")
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        hostile.ask("hits 2000", "hits")
+    calls = [call["arguments"][0]["value"] for call in live.stop().expect(0).records("call")]
+    # More than those before the program was executed.
+    assert len(calls) > 100
+    assert [at for at, (one, next_one) in enumerate(itertools.pairwise(calls)) if one == next_one] == []
 
 
 @pytest.mark.parametrize("mode", pairs.few([mode for mode in MODES if mode != "list"], "hits"))
