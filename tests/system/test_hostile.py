@@ -182,9 +182,9 @@ def test_exec_by_a_thread(place_probe, hostile, uprobe_by):
 
 @pairs.only_full
 @pytest.mark.parametrize("attempt", range(5))
-def test_none_is_told_twice(place_probe, hostile, attempt):
+def test_none_is_told_twice(place_probe, hostile, uprobe_by, attempt):
     """Nor those that are made while the probes are renewed: of a round each call has another argument."""
-    live = place_probe.live("-j", "--watch", "--buffer=64M", hostile.pid, HIT)
+    live = place_probe.live(uprobe_by, "-j", "--watch", "--buffer=64M", hostile.pid, HIT)
     hostile.ask("begin thread-exec 1", "ready")
     until = time.monotonic() + 2
     while time.monotonic() < until:
