@@ -139,15 +139,16 @@ static size_t end_string(struct v8_frames *out, size_t begin)
 	return begin;
 }
 
-static void add_strings(const struct v8_heap *heap, const struct v8_call *call,
-			struct v8_frames *out)
+static void add_strings(const struct v8_naming *naming, const struct v8_call *call)
 {
+	const struct v8_heap *heap = &naming->namer->heap;
+	struct v8_frames *out = naming->out;
 	size_t *strings = out->string_at[out->count - 1];
 	uint64_t known_as = v8_function_known_as(call->function);
 	size_t begin = out->strings.length;
 	struct v8_name_how how;
 
-	if (v8_add_call_name(heap, call, &out->strings, &how))
+	if (v8_add_call_name(heap, call, naming->raw->moving, &out->strings, &how))
 		strings[NAME] = end_string(out, begin);
 	else
 		text_cut(&out->strings, begin);
@@ -181,7 +182,7 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 	frame->script_id = function->script_id;
 	frame->literal_id = function->literal_id;
 	frame->script_object = function->script;
-	add_strings(&naming->namer->heap, call, naming->out);
+	add_strings(naming, call);
 	if (function->script &&
 	    !v8_script_position(naming->namer->scripts, &naming->namer->heap,
 				isolate ? isolate : function->script, function->script, at,
@@ -202,7 +203,6 @@ void v8_add_outermost(const struct v8_naming *naming, enum v8_tier tier, int32_t
 		.construct = naming->raw->construct,
 		.moved = naming->raw->moved,
 		.stale = naming->raw->stale,
-		.moving = naming->raw->moving,
 	};
 
 	v8_add_function(naming, &call, tier, at, false);

@@ -12,6 +12,7 @@ enum { BUDGET = 4096 /* properties that are looked at for one name */ };
 struct naming {
 	const struct v8_heap *heap;
 	const struct v8_call *call;
+	bool moving; /* objects are */
 	unsigned int budget;
 	struct text function; /* "": it has none */
 	struct text type;     /* of the receiver; "": not known */
@@ -202,7 +203,7 @@ static void find_type(struct naming *naming)
 		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
 		   (receiver || !v8_map_may_have(heap, naming->map, NULL))) {
 		/* A constructor that is being moved is not found, as that of a plain object. */
-		naming->how.plain = naming->call->moving;
+		naming->how.plain = naming->moving;
 		if (!naming->how.plain && !add_inherited(naming, receiver))
 			text_add(&naming->type,
 				 is_function_type(naming, type) ? "Function" : "Object");
@@ -422,11 +423,12 @@ static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
 	return v8_is_smi(call->receiver) ? 0 : v8_word(heap, call->receiver, 0);
 }
 
-bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
-		      struct v8_name_how *how)
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bool moving,
+		      struct text *out, struct v8_name_how *how)
 {
 	struct naming naming = { .heap = heap,
 				 .call = call,
+				 .moving = moving,
 				 .map = map_of(heap, call),
 				 .closure = call->closure,
 				 .budget = BUDGET };

@@ -20,7 +20,6 @@ struct v8_call {
 	bool construct; /* by new */
 	bool moved;	/* the closure was known, and is found by the receiver if it can be */
 	bool stale;	/* objects have moved since: what is not found may have been there */
-	bool moving;	/* they are being moved: what is not found may be there */
 };
 
 /* What a name was made of. */
@@ -31,9 +30,10 @@ struct v8_name_how {
 
 /*
  * Append the name, or "<anonymous>"; of what was called on something of which only the Map is known
- * what that says. False if a part of it could not be read.
+ * what that says. False if a part of it could not be read. @moving: objects are being moved, so
+ * what is not found may be there.
  */
-bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, struct text *out,
-		      struct v8_name_how *how);
+bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bool moving,
+		      struct text *out, struct v8_name_how *how);
 
 #endif

@@ -43,10 +43,8 @@ static void name_position(const struct v8_naming *naming, const struct v8_code *
 			position = 0;
 			break;
 		}
-		v8_add_function(
-			naming,
-			&(struct v8_call){ .function = &inlined, .moving = naming->raw->moving },
-			code->tier, v8_position_offset(position), true);
+		v8_add_function(naming, &(struct v8_call){ .function = &inlined }, code->tier,
+				v8_position_offset(position), true);
 		position = inlining.position;
 		/* What is inlined comes after what it is inlined into. */
 		if (v8_position_inlining(position) >= number)
@@ -155,11 +153,7 @@ static void name_active(const struct v8_naming *naming, const struct v8_code *co
 	const struct v8_heap *heap = &naming->namer->heap;
 	uint64_t literals = v8_array_at(heap, data, (uint64_t)heap->layout->at[V8_DEOPT_LITERALS]);
 	struct v8_function function;
-	struct v8_call call = {
-		.function = &function,
-		.construct = frame->construct,
-		.moving = naming->raw->moving,
-	};
+	struct v8_call call = { .function = &function, .construct = frame->construct };
 
 	if (frame->shared < 0 ||
 	    !read_literal(heap, literals, (uint64_t)frame->shared, &function)) {
