@@ -187,8 +187,7 @@ class Live:
 
     def records_so_far(self):
         """JSON lines that are complete."""
-        return [json.loads(line) for line in self.out_so_far().splitlines(keepends=True)
-                if line.startswith("{") and line.endswith("\n")]
+        return [json.loads(line) for line in self.out_so_far().split("\n")[:-1] if line.startswith("{")]
 
     def _collect(self):
         patience = machine.Patience(self.timeout)
