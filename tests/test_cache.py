@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The caches outside the tree: what is damaged is made anew, what changes is, and no failure is kept."""
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -114,20 +116,27 @@ def test_damaged_entries_are_removed_and_said(cache, tree, damage):
     assert said == "" and listing(copy) == listing(tree)
 
 
+@contextlib.contextmanager
+def whoever_opens_waits(path):
+    """The kernel asks whoever has a lease before another may open the file, and we do not answer."""
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with open(path, "r+b") as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGIO, before)
+
+
 def test_a_killed_writer_leaves_no_entry(cache, tree):
     """Killed while it copies, and another does not mind what it leaves."""
-    for number in range(400):
-        (tree / str(number)).write_bytes(os.urandom(20000))
-    writer = subprocess.Popen([CACHE, "put", "apps", "k", tree], env=cache.env,
-                              start_new_session=True)
-
-    def has_begun():
+    with whoever_opens_waits(tree / "program"):
+        writer = subprocess.Popen([CACHE, "put", "apps", "k", tree], env=cache.env,
+                                  start_new_session=True)
+        machine.wait_until(lambda: any(cache.root.glob(".new.*/content")), "the writer begins")
         assert writer.poll() is None, "it was done before it could be killed"
-        return any(cache.root.glob(".new.*/content/*"))
-
-    machine.wait_until(has_begun, "the writer begins")
-    os.killpg(writer.pid, signal.SIGKILL)
-    writer.wait()
+        os.killpg(writer.pid, signal.SIGKILL)
+        writer.wait()
     assert list(cache.root.glob(".new.*")), "it had already put it"
     assert cache.get("k") == (None, "")
     cache.put("k", tree)

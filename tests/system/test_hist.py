@@ -94,6 +94,8 @@ def test_limit(target, measure):
 # What a call within another costs is measured when a run begins, and subtracted. It is some microseconds, and on a busy
 # machine some more or less, so at each depth more time passes. How near it comes is to be seen by tests/bench/run.
 PASSING = 50_000
+# That much of what the calls did cost may be subtracted too much, where the machine was slower as that was measured.
+WRONG = 0.5
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -111,8 +113,9 @@ def test_recursion(start_app, measure, variant):
     for kind, methods in (("direct", ["Direct"]), ("mutual", ["Ping", "Pong"])):
         took = sum(hist(result, name)["sum_ns"] for name in methods)
         most = sum(sum(truth(target, name).took) for name in methods)
-        assert 0.9 * least_ns[kind] <= took <= (1 + EXACT) * most, \
-            f"{kind} took {took} ns, not {least_ns[kind]} to {most}: {result}"
+        least = least_ns[kind] - max(0.1 * least_ns[kind], WRONG * (most - least_ns[kind]))
+        assert least <= took <= (1 + EXACT) * most, \
+            f"{kind} took {took} ns, not {least:.0f} to {most}: {result}"
 
 
 def test_nesting(target, measure):
