@@ -164,7 +164,7 @@ static inline const struct watch_values *hit_event_values(const struct hit_event
 	return (const struct watch_values *)&event->frames[event->frame_count];
 }
 
-/* Per site and CPU; the program adds atomically, since it can be preempted. */
+/* Per site and CPU; programs add atomically, since they can be preempted. */
 struct site_counters {
 	__u64 hits; /* calls of the target, seen or lost */
 	__u64 lost; /* of those: no room in the ring buffer */

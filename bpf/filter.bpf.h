@@ -48,7 +48,7 @@ static __always_inline void filter_release(struct watch_slot *slot)
 /* What is open is undecided, until it is decided. With a frame of its own: test_bpf.c. */
 static __noinline int count_verdict(__u32 site, __u64 verdict)
 {
-	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
+	struct site_counters *count = counters_of(site);
 
 	if (count && verdict == WATCH_REJECT)
 		__sync_fetch_and_add(&count->filtered, 1);
@@ -59,7 +59,7 @@ static __noinline int count_verdict(__u32 site, __u64 verdict)
 
 static __always_inline void count_decided(__u32 site, __u32 verdict)
 {
-	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
+	struct site_counters *count = counters_of(site);
 
 	if (!count || (verdict != WATCH_ACCEPT && verdict != WATCH_REJECT))
 		return;

@@ -318,7 +318,7 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 	if (watch_filters && !filter_begins(thread, ctx, site, has_room_for(thread, ready)))
 		return 0;
 	if (!is_later(thread, ready))
-		count_call(bpf_map_lookup_elem(&counters, &site));
+		count_call(counters_of(site));
 	if (watch_values) {
 		by = begin_watched(thread, ctx, site, tid,
 				   (ready ? CALL_ENDS : 0) |

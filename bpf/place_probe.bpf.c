@@ -28,6 +28,9 @@ const volatile __u32 max_frames;   /* 0: no stack */
 const volatile bool walk_only;	   /* what a walk takes is measured: it is all that is done */
 const volatile __u64 max_hits;	   /* 0: no limit */
 const volatile __u64 wakeup_bytes; /* wake the reader once this much is waiting */
+/* Each of the first CPUs has so many counters; what others count is the first one's. */
+const volatile __u32 counters_cpus;
+const volatile __u32 counters_of_cpu;
 /* Where a task's thread pointer is in the kernel's structure of it; 0: not known. */
 const volatile __u32 thread_pointer_at;
 
@@ -42,12 +45,25 @@ __u32 reader_waits;
 __u64 unknown_runs;
 __u64 unknown_hits;
 
+/*
+ * Of each CPU by itself, all sites' one behind the other. For a map that is by CPU the kernel would
+ * allocate each value for itself, which takes some 2 us, and reading it would be a call each.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the number of sites, times that of CPUs */
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct site_counters);
 } counters SEC(".maps");
+
+static __always_inline struct site_counters *counters_of(__u32 site)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 key = cpu < counters_cpus ? cpu * counters_of_cpu + site : site;
+
+	return bpf_map_lookup_elem(&counters, &key);
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -231,7 +247,7 @@ static __always_inline void report(__u32 site, struct site_counters *count, stru
  */
 static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids, __u64 took_ns)
 {
-	report(site, bpf_map_lookup_elem(&counters, &site), regs, ids >> 32, (__u32)ids, took_ns);
+	report(site, counters_of(site), regs, ids >> 32, (__u32)ids, took_ns);
 	return 0;
 }
 
@@ -241,7 +257,7 @@ static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids,
 /* A call that was asked for, by its value too. */
 static __always_inline void count_hit_of(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
-	count_call(bpf_map_lookup_elem(&counters, &site));
+	count_call(counters_of(site));
 	if (by_when)
 		count_by_value(ctx, site);
 }
@@ -283,7 +299,7 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 
 	if (was_breakpoints(regs.instruction_pointer) || !take_hit(ctx, site, &tgid, &tid))
 		return 0;
-	count = bpf_map_lookup_elem(&counters, &site);
+	count = counters_of(site);
 	count_call(count);
 	if ((sample_hits || max_rate) && shed_hit(site))
 		return 0;
@@ -401,7 +417,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 	__u32 site = found ? (__u32)found->cookie : 0;
 	__u64 cookie;
 
-	*count = found ? bpf_map_lookup_elem(&counters, &site) : NULL;
+	*count = found ? counters_of(site) : NULL;
 	if (!found || !*count) {
 		__sync_fetch_and_add(&unknown_runs, 1);
 		if (active && is_target(&tgid, &tid))
@@ -417,7 +433,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 		return NO_SITE;
 	cookie = site_of_stub(address, callee);
 	site = (__u32)cookie;
-	*count = cookie == NO_SITE ? NULL : bpf_map_lookup_elem(&counters, &site);
+	*count = cookie == NO_SITE ? NULL : counters_of(site);
 	return cookie;
 }
 

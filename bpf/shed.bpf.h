@@ -51,7 +51,7 @@ static __noinline bool take_of_second(__u32 number)
 static __noinline int shed_hit(__u32 number)
 {
 	struct shed_site *site = bpf_map_lookup_elem(&shed_sites, &number);
-	struct site_counters *count = bpf_map_lookup_elem(&counters, &number);
+	struct site_counters *count = counters_of(number);
 
 	if (!site || !count)
 		return 0;

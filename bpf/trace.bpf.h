@@ -47,7 +47,7 @@ static __always_inline void fill_traced(struct hit_event *event, const struct ti
 
 static __noinline int count_lost(__u32 site)
 {
-	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
+	struct site_counters *count = counters_of(site);
 
 	if (count)
 		__sync_fetch_and_add(&count->lost, 1);

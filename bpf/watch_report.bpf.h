@@ -18,9 +18,7 @@ static __always_inline __u64 watch_sent_bytes(const struct watch_slot *slot)
 
 static __always_inline void watch_count_lost(const struct watch_slot *slot)
 {
-	/* Linux 6.1 takes no key that is in the memory a function was given. */
-	__u32 site = slot->site;
-	struct site_counters *count = bpf_map_lookup_elem(&counters, &site);
+	struct site_counters *count = counters_of(slot->site);
 
 	/* What is still to be decided stays undecided. */
 	if (count && !slot->values.types)

@@ -41,11 +41,6 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
 	capture->cpu_count = libbpf_num_possible_cpus();
-	capture->per_cpu = calloc((size_t)capture->cpu_count, sizeof(*capture->per_cpu));
-	if (!capture->per_cpu) {
-		capture_destroy(capture);
-		return error_set(err, -ENOMEM, "no memory to attach");
-	}
 	*out = capture;
 	return 0;
 }
@@ -80,10 +75,11 @@ void capture_destroy(struct capture *capture)
 	capture_unmap_async(capture);
 	capture_unmap_rates(capture);
 	capture_unmap_merged(capture);
+	if (capture->bpf)
+		capture_unmap_table(capture->counters, capture->bpf->maps.counters);
 	capture_unload(capture);
 	if (capture->signal_fd >= 0)
 		close(capture->signal_fd);
-	free(capture->per_cpu);
 	free(capture);
 }
 
@@ -167,26 +163,37 @@ static void add_decided(const struct capture *capture, uint32_t site, struct sit
 	sum->undecided -= decided->asked + decided->filtered;
 }
 
-int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum)
+/* How many sites there is room for. */
+static uint32_t sites_with_counters(const struct capture *capture)
 {
-	int result = bpf_map_lookup_elem(bpf_map__fd(capture->bpf->maps.counters), &site,
-					 capture->per_cpu);
+	return (uint32_t)capture->site_room + FOLLOW_SITES_MAX;
+}
 
-	/* What was read before is as much as is known. */
-	if (result)
-		return result;
+void capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum)
+{
+	const struct site_counters *of = &capture->counters[site];
+
 	*sum = (struct site_counters){ 0 };
-	for (int cpu = 0; cpu < capture->cpu_count; cpu++) {
-		sum->hits += capture->per_cpu[cpu].hits;
-		sum->lost += capture->per_cpu[cpu].lost;
-		sum->runs += capture->per_cpu[cpu].runs;
-		sum->sampled_out += capture->per_cpu[cpu].sampled_out;
-		sum->shed += capture->per_cpu[cpu].shed;
-		sum->filtered += capture->per_cpu[cpu].filtered;
-		sum->undecided += capture->per_cpu[cpu].undecided;
+	for (int cpu = 0; cpu < capture->cpu_count; cpu++, of += sites_with_counters(capture)) {
+		sum->hits += of->hits;
+		sum->lost += of->lost;
+		sum->runs += of->runs;
+		sum->sampled_out += of->sampled_out;
+		sum->shed += of->shed;
+		sum->filtered += of->filtered;
+		sum->undecided += of->undecided;
 	}
 	add_decided(capture, site, sum);
-	return 0;
+}
+
+uint64_t capture_read_runs(const struct capture *capture)
+{
+	size_t count = (size_t)capture->cpu_count * sites_with_counters(capture);
+	uint64_t runs = 0;
+
+	for (size_t i = 0; i < count; i++)
+		runs += capture->counters[i].runs;
+	return runs;
 }
 
 unsigned int capture_detach_ms(const struct capture *capture)
@@ -196,20 +203,10 @@ unsigned int capture_detach_ms(const struct capture *capture)
 	return ms + (capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0);
 }
 
-int capture_read_counters(const struct capture *capture, struct site_counters *counters,
-			  struct error *err)
+void capture_read_counters(const struct capture *capture, struct site_counters *counters)
 {
-	uint32_t count = (uint32_t)capture->plan->count;
-	struct no_preempt before = { 0 };
-	int result = 0;
-
-	for (uint32_t i = 0; i < count && result == 0; i++) {
-		capture_no_preempt(capture, &before, i);
-		result = capture_read_site(capture, i, &counters[i]);
-	}
-	no_preempt_end(&before);
-	return result ? error_set(err, result, "cannot read the counters: %s", strerror(-result)) :
-			0;
+	for (uint32_t i = 0; i < capture->plan->count; i++)
+		capture_read_site(capture, i, &counters[i]);
 }
 
 size_t capture_registers(const struct capture *capture)

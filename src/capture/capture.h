@@ -211,14 +211,13 @@ void capture_destroy(struct capture *capture);
 /* Sites have come to the plan, or have another name: which are of one method, for --max-rate. */
 void capture_group_methods(struct capture *capture);
 
-/* One site's counters, summed over the CPUs. -errno. */
-int capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
+/* One site's counters, summed over the CPUs. */
+void capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum);
 /* Likewise: of which --trace begins, as struct site says. */
 void capture_mark_roots(const struct capture *capture);
 
 /* Calls and lost events per site of the plan so far, summed over the CPUs. */
-int capture_read_counters(const struct capture *capture, struct site_counters *counters,
-			  struct error *err);
+void capture_read_counters(const struct capture *capture, struct site_counters *counters);
 
 /*
  * Of a plan that is timed. Site @number of it has its probes by now, or has none: from now on its

@@ -72,9 +72,9 @@ struct capture {
 	enum uprobe_means means;
 	int signal_fd;
 	int cpu_count;
-	struct site_counters *per_cpu; /* one site's, as they are read */
-	size_t uprobe_count;	       /* sites that are attached */
-	size_t breakpoint_count;       /* likewise */
+	struct site_counters *counters; /* the programs', by CPU and site */
+	size_t uprobe_count;		/* sites that are attached */
+	size_t breakpoint_count;	/* likewise */
 	struct error breakpoint_problem;
 	struct probe_cost costs[PROBE_KINDS]; /* of a plan that is timed */
 	struct timed_site *timed;	      /* likewise: the programs', by site */
@@ -106,6 +106,9 @@ static inline void capture_no_preempt(const struct capture *capture, struct no_p
 
 /* The programs go, as far as they are there. */
 void capture_unload(struct capture *capture);
+
+/* How often programs ran for breakpoints of all sites, also of those that are no more. */
+uint64_t capture_read_runs(const struct capture *capture);
 
 /* Nobody loads programs any more. */
 void capture_await_load(struct capture *capture);

@@ -98,6 +98,8 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->sample_hits = options->sample_hits;
 	bpf->rodata->max_rate = options->max_rate;
 	bpf->rodata->trace_calls = options->mode == MODE_TRACE;
+	bpf->rodata->counters_cpus = (uint32_t)capture->cpu_count;
+	bpf->rodata->counters_of_cpu = (uint32_t)capture->site_room + FOLLOW_SITES_MAX;
 	programs_set_latency(bpf, &latency);
 }
 
@@ -190,7 +192,8 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.compiles, compiles > COMPILES_MIN ? compiles : COMPILES_MIN },
 	};
 	const struct programs_map maps[] = {
-		{ bpf->maps.counters, capture->site_room + FOLLOW_SITES_MAX },
+		{ bpf->maps.counters,
+		  (size_t)capture->cpu_count * (capture->site_room + FOLLOW_SITES_MAX) },
 		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
 						capture->site_room + FOLLOW_SITES_MAX :
 						1 },
@@ -279,8 +282,10 @@ static int load_programs(struct capture *capture, struct error *err)
 
 static int map_tables(struct capture *capture, struct error *err)
 {
-	int result = capture_map_unwind(capture);
+	int result = capture_map_table((void **)&capture->counters, capture->bpf->maps.counters);
 
+	if (result == 0)
+		result = capture_map_unwind(capture);
 	if (result == 0)
 		result = capture_map_rates(capture);
 	if (result == 0 && capture->plan->timed)

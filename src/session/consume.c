@@ -227,10 +227,9 @@ static int read_counts(struct session *session, bool last, struct error *err)
 {
 	int result = session_absorb(session, last, err);
 
-	if (result == 0)
-		result = capture_read_counters(session->capture, session->counts.counters, err);
 	if (result)
 		return result;
+	capture_read_counters(session->capture, session->counts.counters);
 	followed_clear_others(&session->followed, session->counts.counters);
 	for (size_t i = 0; i < session->plan.count; i++) {
 		if (session->plan.sites[i].mechanism == MECHANISM_NONE)

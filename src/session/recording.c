@@ -56,13 +56,10 @@ int session_record_totals(struct session *session, const struct count_bounds *bo
 }
 
 /* As consume.c's read_counts(), but the next interval shows them all the same. */
-static int read_counters(struct session *session, struct error *err)
+static void read_counters(struct session *session)
 {
-	int result = capture_read_counters(session->capture, session->counts.counters, err);
-
-	if (result == 0)
-		followed_clear_others(&session->followed, session->counts.counters);
-	return result;
+	capture_read_counters(session->capture, session->counts.counters);
+	followed_clear_others(&session->followed, session->counts.counters);
 }
 
 static int record_counts_so_far(struct session *session, struct error *err)
@@ -84,10 +81,7 @@ static int record_counts_so_far(struct session *session, struct error *err)
 
 static int record_totals_so_far(struct session *session, struct error *err)
 {
-	int result = read_counters(session, err);
-
-	if (result)
-		return result;
+	read_counters(session);
 	return is_timing(session) ? record_latencies(session, NULL, err) :
 				    record_counts_so_far(session, err);
 }

@@ -315,9 +315,10 @@ static void ask_of_undecided(struct session *session)
 	for (size_t i = 0; i < values->sites; i++) {
 		const struct method_values *method = values_find(values, &session->plan.sites[i]);
 
-		if (method && method->signature.incomplete && method->asked < ASKED_MAX &&
-		    capture_read_site(session->capture, (uint32_t)i, &counters) == 0 &&
-		    (counters.undecided || (session->options->by_value && counters.hits)))
+		if (!method || !method->signature.incomplete || method->asked >= ASKED_MAX)
+			continue;
+		capture_read_site(session->capture, (uint32_t)i, &counters);
+		if (counters.undecided || (session->options->by_value && counters.hits))
 			values_ask_again(session, (uint32_t)i);
 	}
 }

@@ -326,17 +326,12 @@ static void measure_all(struct place_probe_bpf *bpf, enum uprobe_means means,
 
 static uint64_t filtered(const struct place_probe_bpf *bpf)
 {
-	int cpus = libbpf_num_possible_cpus();
-	struct site_counters *of = calloc((size_t)cpus, sizeof(*of));
 	const uint32_t site = 0;
-	uint64_t sum = 0;
+	struct site_counters of;
 
-	if (!of || bpf_map_lookup_elem(bpf_map__fd(bpf->maps.counters), &site, of))
+	if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.counters), &site, &of))
 		fail("the counts cannot be read");
-	for (int i = 0; i < cpus; i++)
-		sum += of[i].filtered;
-	free(of);
-	return sum;
+	return of.filtered;
 }
 
 static void print(const struct variant *variant, const double *best, size_t v)

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	if (capture_consume(capture, &handlers, &end, &err))
 		fprintf(stderr, "native_stacks: %s\n", err.text);
 	capture_end(capture, &handlers);
-	capture_read_counters(capture, &counters, &err);
+	capture_read_counters(capture, &counters);
 	seen = counters.hits - counters.lost;
 	fprintf(stderr, "%llu calls, %llu lost, %.1f frames each\n",
 		(unsigned long long)counters.hits, (unsigned long long)counters.lost,

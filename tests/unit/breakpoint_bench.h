@@ -20,8 +20,6 @@
 #include "base/error.h"
 #include "target/process.h"
 
-enum { CPUS_MAX = 1024 };
-
 /* Breakpoints on a caller, and all that they need. */
 struct bench {
 	struct caller caller;
@@ -122,17 +120,11 @@ static inline void order(struct bench *bench, enum order what, int body, int thr
 /* Of one site, over all CPUs. */
 static inline struct site_counters counters(const struct bench *bench, int body)
 {
-	static struct site_counters per_cpu[CPUS_MAX];
 	struct site_counters sum = { 0 };
 	uint32_t site = (uint32_t)body;
 
-	memset(per_cpu, 0, sizeof(per_cpu));
 	assert_return_code(
-		bpf_map_lookup_elem(bpf_map__fd(bench->bpf->maps.counters), &site, per_cpu), 0);
-	for (int i = 0; i < CPUS_MAX; i++) {
-		sum.hits += per_cpu[i].hits;
-		sum.runs += per_cpu[i].runs;
-	}
+		bpf_map_lookup_elem(bpf_map__fd(bench->bpf->maps.counters), &site, &sum), 0);
 	return sum;
 }
 

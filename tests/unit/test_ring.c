@@ -50,7 +50,7 @@ UNIT_TEST_WITHIN(test_woken_once, set_up, tear_down)
 	call_body(bench, 40);
 	assert_true(was_woken(bench));
 	capture_end(bench->capture, &handlers);
-	assert_return_code(capture_read_counters(bench->capture, bench->counters, &bench->err), 0);
+	capture_read_counters(bench->capture, bench->counters);
 	assert_int_equal(bench->counters[0].hits, 1064);
 	assert_int_equal(bench->hit_count, 1064 - bench->counters[0].lost);
 }
