@@ -4,7 +4,6 @@ the collector runs, sessions of EventPipe begin and end, and processes start."""
 
 import collections
 import contextlib
-import glob
 import random
 import re
 import signal
@@ -46,7 +45,8 @@ def collect_message():
 
 def event_session(pid, seconds):
     """How many bytes the runtime sent of a session of so long."""
-    address, = glob.glob(f"/tmp/dotnet-diagnostic-{pid}-*-socket")
+    # Another process that had its number may have left one: the second number is when it began.
+    address = f"/tmp/dotnet-diagnostic-{pid}-{machine.start_time(pid)}-socket"
     end, total = time.monotonic() + seconds, 0
     with socket.socket(socket.AF_UNIX) as pipe:
         pipe.settimeout(0.2)

@@ -122,10 +122,19 @@ def thread_states(pid):
     return states
 
 
+def stat_fields(pid):
+    """What the kernel says of a process behind its name, which may have anything in it."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
 def system_seconds(pid):
     """How long the threads of a process have run in the kernel."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[12]) / os.sysconf("SC_CLK_TCK")
+    return int(stat_fields(pid)[12]) / os.sysconf("SC_CLK_TCK")
+
+
+def start_time(pid):
+    """When a process began, in ticks of the kernel's clock."""
+    return int(stat_fields(pid)[19])
 
 
 BROKER = "probe-broker\n"
