@@ -211,8 +211,10 @@ int capture_attach(struct capture *capture, const int *file_fds, int private_fd,
 static void detach_breakpoints(struct capture *capture)
 {
 	uint64_t fired = breakpoints_stop(capture->breakpoints);
-	uint64_t runs = capture->bpf->bss->unknown_runs + capture_read_runs(capture);
+	uint64_t runs = capture->bpf->bss->unknown_runs;
 
+	if (fired)
+		runs += capture_read_runs(capture);
 	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
 	capture->losses.breakpoints_unexplained = capture->bpf->bss->unknown_hits;
 	capture->losses.spurious_traps = capture->bpf->bss->spurious_traps;
