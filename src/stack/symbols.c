@@ -44,6 +44,7 @@ struct symbols {
 	const uint32_t *code_versions; /* NULL: not known */
 	uint64_t again_ms;
 	unsigned int next_way; /* to be replaced, where all are in use */
+	uint64_t filled[CACHE_SETS / 64]; /* a bit for each set: the others are not looked at */
 	struct cached cache[CACHE_SLOTS];
 };
 
@@ -80,11 +81,23 @@ void symbols_release(struct symbols_answer *answer)
 	free(answer);
 }
 
+/* The first slot from @slot on that is of a set which something has come into; or CACHE_SLOTS. */
+static size_t next_filled(const struct symbols *symbols, size_t slot)
+{
+	for (; slot < CACHE_SLOTS; slot += CACHE_WAYS - slot % CACHE_WAYS) {
+		size_t set = slot / CACHE_WAYS;
+
+		if (symbols->filled[set / 64] >> set % 64 & 1)
+			return slot;
+	}
+	return CACHE_SLOTS;
+}
+
 void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
+	for (size_t i = next_filled(symbols, 0); i < CACHE_SLOTS; i = next_filled(symbols, i + 1))
 		symbols_release(symbols->cache[i].answer);
 	destroy_namers(&symbols->sources);
 	free(symbols);
@@ -187,7 +200,7 @@ static void forget_outdated(struct symbols *symbols)
 
 	if (symbols->version == version)
 		return;
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
+	for (size_t i = next_filled(symbols, 0); i < CACHE_SLOTS; i = next_filled(symbols, i + 1))
 		symbols->cache[i].used = false;
 	symbols->version = version;
 }
@@ -333,6 +346,13 @@ static struct cached *slot_of(struct symbols *symbols, struct cached *set)
 	return &set[symbols->next_way++ % CACHE_WAYS];
 }
 
+static void note_filled(struct symbols *symbols, const struct cached *slot)
+{
+	size_t set = (size_t)(slot - symbols->cache) / CACHE_WAYS;
+
+	symbols->filled[set / 64] |= UINT64_C(1) << set % 64;
+}
+
 static struct cached *fill(struct symbols *symbols, const struct event_frame *at,
 			   const struct raw_v8 *v8, bool return_address)
 {
@@ -347,6 +367,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
 	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
+	note_filled(symbols, slot);
 	symbols_release(slot->answer);
 	/* What has no name yet may have one once the target has written it down. */
 	slot->answer = keep_answer(&named, !named.transient && (first->name || first->module));
