@@ -237,6 +237,9 @@ def test_precompiled(tool, build_app, tmp_path, app, name):
     image = Image(path)
     assert not refused
     assert sum(len(body.exits) for body in bodies) > 0.9 * len(bodies)
+    # Each function of the image is one body's, handlers too.
+    parts = collections.Counter(begin for body in bodies for begin, _, _ in body.parts)
+    assert parts.keys() == image.unwind.keys() and set(parts.values()) == {1}
     check_managed(bodies, lambda body, begin, size: image.at(begin, size), tmp_path,
                   lambda begin: read_prologue(image.at(image.unwind[begin], UNWIND_MAX_BYTES)))
 

@@ -148,7 +148,4 @@ bool r2r_find_il(const struct r2r_body *body, struct rva rva, uint32_t *il_offse
 uint64_t r2r_damaged(const struct r2r *r2r);
 uint64_t r2r_unnamed(const struct r2r *r2r);
 
-/* Make now what other calls make when they first need it, so that none of those takes long. */
-bool r2r_prepare(const struct r2r *r2r);
-
 #endif

@@ -157,21 +157,47 @@ static struct cursor find_clauses(const struct r2r *r2r, struct rva rva)
 	return (struct cursor){ .bad = true };
 }
 
+/* Where they begin, from the method's own beginning. */
+struct clause {
+	bool has_filter;
+	uint32_t handler;
+	uint32_t filter;
+};
+
+static bool next_clause(struct cursor *c, struct clause *clause)
+{
+	if (cursor_left(c) < CLAUSE_BYTES)
+		return false;
+	clause->has_filter = cursor_u32(c) & CLAUSE_FILTER;
+	cursor_skip(c, 2 * sizeof(uint32_t)); /* what it guards */
+	clause->handler = cursor_u32(c);
+	cursor_skip(c, sizeof(uint32_t)); /* the handler's end */
+	clause->filter = cursor_u32(c);
+	return cursor_ok(c);
+}
+
 bool r2r_in_filter(const struct r2r_body *body, struct rva rva)
 {
 	const uint32_t offset = rva.value - body->rva.value;
 	struct cursor c = find_clauses(body->r2r, body->rva);
+	struct clause clause;
 
-	while (cursor_left(&c) >= CLAUSE_BYTES) {
-		uint32_t flags = cursor_u32(&c), handler, filter;
-
-		cursor_skip(&c, 2 * sizeof(uint32_t)); /* what it guards */
-		handler = cursor_u32(&c);
-		cursor_skip(&c, sizeof(uint32_t)); /* the handler's end */
-		filter = cursor_u32(&c);
+	while (next_clause(&c, &clause)) {
 		/* The filter comes right before its handler. */
-		if (cursor_ok(&c) && (flags & CLAUSE_FILTER) && offset >= filter &&
-		    offset < handler)
+		if (clause.has_filter && offset >= clause.filter && offset < clause.handler)
+			return true;
+	}
+	return false;
+}
+
+bool r2r_is_handler(const struct r2r_body *body, struct rva rva)
+{
+	const uint32_t offset = rva.value - body->rva.value;
+	struct cursor c = find_clauses(body->r2r, body->rva);
+	struct clause clause;
+
+	while (next_clause(&c, &clause)) {
+		if (offset == clause.handler || (clause.has_filter && offset == clause.filter))
 			return true;
 	}
 	return false;

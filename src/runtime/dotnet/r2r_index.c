@@ -73,7 +73,7 @@ static void claim_funclets(struct r2r_index *index, const struct r2r *r2r)
 	}
 }
 
-bool r2r_prepare(const struct r2r *r2r)
+static bool build(const struct r2r *r2r)
 {
 	struct r2r_index *index = &r2r->learnt->index;
 	uint64_t damaged = r2r->learnt->damaged;
@@ -114,7 +114,7 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	const struct r2r_entry *entry;
 	const struct metadata *metadata;
 
-	if (function == r2r->function_count || !r2r_prepare(r2r) ||
+	if (function == r2r->function_count || !build(r2r) ||
 	    !r2r->learnt->index.owners[function])
 		return 0;
 	entry = &r2r->learnt->index.entries[r2r->learnt->index.owners[function] - 1];
@@ -150,11 +150,11 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 	to->count++;
 }
 
-/* The map is sorted by its hot functions as well. */
+/* The map is sorted by its hot functions as well: a method's cold code ends where the next begins. */
 static void add_cold_parts(struct parts *to, uint32_t function)
 {
 	const struct r2r *r2r = to->r2r;
-	uint32_t cold, hot;
+	uint32_t cold, hot, end = r2r->function_count, unused;
 	size_t at = sorted_first(r2r->hot_cold_count, i,
 				 (hot_cold_pair(r2r, (uint32_t)i, &cold, &hot), hot < function));
 
@@ -163,24 +163,27 @@ static void add_cold_parts(struct parts *to, uint32_t function)
 	hot_cold_pair(r2r, (uint32_t)at, &cold, &hot);
 	if (hot != function)
 		return;
-	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
-				r2r->learnt->index.owners[i] == r2r->learnt->index.owners[function];
-	     i++)
+	if (at + 1 < r2r->hot_cold_count)
+		hot_cold_pair(r2r, (uint32_t)at + 1, &end, &unused);
+	for (uint32_t i = cold; i < end && i - cold < MAX_PARTS; i++)
 		add_part(to, i, i > cold, true);
+}
+
+/* Whose a function is is not looked up: that takes an index of all, some milliseconds. */
+static bool is_funclet(const struct r2r_body *body, uint32_t function)
+{
+	struct rva begin, end;
+
+	return r2r_function(body->r2r, function, &begin, &end) && r2r_is_handler(body, begin);
 }
 
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity)
 {
 	struct parts to = { .r2r = body->r2r, .parts = parts, .capacity = capacity };
-	const uint32_t *owners;
 	uint32_t end = first_cold(body->r2r);
 
 	add_part(&to, body->function, false, false);
-	if (body->function >= body->r2r->function_count || !r2r_prepare(body->r2r))
-		return to.count;
-	owners = body->r2r->learnt->index.owners;
-	for (uint32_t i = body->function + 1;
-	     i < end && i - body->function < MAX_PARTS && owners[i] == owners[body->function]; i++)
+	for (uint32_t i = body->function + 1; i < end && is_funclet(body, i); i++)
 		add_part(&to, i, true, false);
 	add_cold_parts(&to, body->function);
 	return to.count;

@@ -179,6 +179,9 @@ uint32_t r2r_instance_type(const struct r2r_instance *instance);
 /* Fill @body from an entry, except the type of a MethodDef. False if it has no metadata. */
 bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2r_entry *entry);
 
+/* Does a handler or a filter of @body begin at @rva? */
+bool r2r_is_handler(const struct r2r_body *body, struct rva rva);
+
 /* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
 bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method);
 
