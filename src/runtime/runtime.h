@@ -33,6 +33,9 @@ struct body_query {
 	struct pattern *pattern;
 	bool nested; /* with the lambdas and local functions of what matches */
 	bool timed;  /* with where calls end */
+	/* By number of a file, of so many: its native functions are known. NULL: none are. */
+	const bool *known;
+	size_t known_count;
 };
 
 /*

@@ -192,6 +192,8 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 		.follow = session->followed.follow,
 		.unsure = session->followed.unsure,
 		.patterns = session->asked.patterns,
+		.planned = session->asked.planned,
+		.planned_count = session->asked.planned_count,
 		.pattern_count = session->options->request.count,
 		.nested = session->options->request.nested,
 		.ended_early = session->problem.text[0],

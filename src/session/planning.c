@@ -139,6 +139,24 @@ static int use_maps(struct session *session, struct error *err)
 	return 0;
 }
 
+/*
+ * Of which files the plan has what native functions match, so that nobody looks again. A server may
+ * bring more names of them later.
+ */
+static void note_planned(struct session *session)
+{
+	const struct target_files *files = &session->target.files;
+	struct session_asked *asked = &session->asked;
+
+	if (session->target.debuginfod)
+		return;
+	asked->planned = calloc(files->number_capacity, sizeof(*asked->planned));
+	asked->planned_count = asked->planned ? files->number_capacity : 0;
+	for (size_t i = 0; i < files->count && asked->planned; i++)
+		asked->planned[files->files[i].number] =
+			mapping_is_file_code(&files->files[i].mapping);
+}
+
 static int make_plan(struct session *session, struct error *err)
 {
 	const struct resolution_query query = {
@@ -154,6 +172,7 @@ static int make_plan(struct session *session, struct error *err)
 
 	if (result)
 		return result;
+	note_planned(session);
 	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
 		log_print(

@@ -165,6 +165,8 @@ int resolution_plan(struct resolution *resolution, const struct resolution_query
 			.pattern = query->patterns[i],
 			.nested = query->nested,
 			.timed = plan->timed,
+			.known = query->known,
+			.known_count = query->known_count,
 		};
 		struct plan_search search = {
 			.plan = plan,

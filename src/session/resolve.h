@@ -46,6 +46,8 @@ struct resolution_query {
 	size_t count;
 	size_t roots; /* see struct request */
 	bool nested;
+	const bool *known; /* these two as struct body_query has them */
+	size_t known_count;
 	size_t registers; /* debug registers that it may have */
 	bool *matched;	  /* by pattern, to be filled; may be NULL */
 };

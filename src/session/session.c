@@ -67,6 +67,7 @@ static void asked_deinit(struct session_asked *asked, size_t count)
 	free(asked->native);
 	free(asked->methods.patterns);
 	free(asked->method_patterns);
+	free(asked->planned);
 }
 
 static void command_deinit(struct session_command *command)

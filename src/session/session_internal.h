@@ -45,6 +45,8 @@ struct session_asked {
 	bool *native;			  /* likewise: it asks for native functions only */
 	struct request methods;		  /* the request without native ones: to be followed */
 	struct pattern **method_patterns; /* of the latter, borrowed */
+	bool *planned;			  /* by number of a file: the plan has its functions */
+	size_t planned_count;
 };
 
 /* A program that place-probe has started (command.c), before it is resolved (target.c). */

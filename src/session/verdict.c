@@ -231,6 +231,8 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 		.patterns = question->patterns,
 		.count = question->pattern_count,
 		.nested = question->nested,
+		.known = question->planned,
+		.known_count = question->planned_count,
 	};
 	struct runtime_reach reach;
 	size_t dropped;

@@ -157,6 +157,8 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 		const struct target_file *file = &target->files.files[i];
 
 		progress_tell("reading images", i, target->files.count);
+		if (file->number < query->known_count && query->known[file->number])
+			continue;
 		if (!wants_file(native, query->pattern, file, &search.elf))
 			continue;
 		search.image = file->name;
