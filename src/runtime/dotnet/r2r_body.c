@@ -190,15 +190,16 @@ bool r2r_in_filter(const struct r2r_body *body, struct rva rva)
 	return false;
 }
 
-bool r2r_is_handler(const struct r2r_body *body, struct rva rva)
+size_t r2r_handlers(const struct r2r_body *body, uint32_t *offsets, size_t capacity)
 {
-	const uint32_t offset = rva.value - body->rva.value;
 	struct cursor c = find_clauses(body->r2r, body->rva);
 	struct clause clause;
+	size_t count = 0;
 
-	while (next_clause(&c, &clause)) {
-		if (offset == clause.handler || (clause.has_filter && offset == clause.filter))
-			return true;
+	while (count < capacity && next_clause(&c, &clause)) {
+		offsets[count++] = clause.handler;
+		if (clause.has_filter && count < capacity)
+			offsets[count++] = clause.filter;
 	}
-	return false;
+	return count;
 }

@@ -9,8 +9,11 @@
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 
-/* More than any method has. Damaged images can let many bodies share one run of functions. */
-enum { MAX_PARTS = 1024 };
+enum {
+	/* More than any method has. Damaged images can let many bodies share one run of functions. */
+	MAX_PARTS = 1024,
+	MAX_HANDLERS = 2 * MAX_PARTS, /* some are told of more than once */
+};
 
 /* Each function belongs to the first entry that names it, so there are never more entries. */
 static int note_entry(const struct r2r_entry *entry, void *ctx)
@@ -169,22 +172,43 @@ static void add_cold_parts(struct parts *to, uint32_t function)
 		add_part(to, i, i > cold, true);
 }
 
-/* Whose a function is is not looked up: that takes an index of all, some milliseconds. */
-static bool is_funclet(const struct r2r_body *body, uint32_t function)
+static int by_offset(const void *left, const void *right)
 {
-	struct rva begin, end;
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-	return r2r_function(body->r2r, function, &begin, &end) && r2r_is_handler(body, begin);
+	return (a > b) - (a < b);
+}
+
+/*
+ * The functions behind the method's own that are handlers by its exception clauses. Whose a
+ * function is would be said by an index of the whole image, too, but that takes milliseconds.
+ */
+static void add_funclets(struct parts *to, const struct r2r_body *body)
+{
+	const uint32_t last = first_cold(body->r2r);
+	uint32_t handlers[MAX_HANDLERS];
+	size_t count = r2r_handlers(body, handlers, MAX_HANDLERS);
+
+	qsort(handlers, count, sizeof(handlers[0]), by_offset);
+	for (uint32_t i = body->function + 1; i < last && to->count < MAX_PARTS; i++) {
+		struct rva begin, end;
+		uint32_t offset;
+
+		if (!r2r_function(body->r2r, i, &begin, &end))
+			return;
+		offset = begin.value - body->rva.value;
+		if (!bsearch(&offset, handlers, count, sizeof(handlers[0]), by_offset))
+			return;
+		add_part(to, i, true, false);
+	}
 }
 
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity)
 {
 	struct parts to = { .r2r = body->r2r, .parts = parts, .capacity = capacity };
-	uint32_t end = first_cold(body->r2r);
 
 	add_part(&to, body->function, false, false);
-	for (uint32_t i = body->function + 1; i < end && is_funclet(body, i); i++)
-		add_part(&to, i, true, false);
+	add_funclets(&to, body);
 	add_cold_parts(&to, body->function);
 	return to.count;
 }

@@ -179,8 +179,11 @@ uint32_t r2r_instance_type(const struct r2r_instance *instance);
 /* Fill @body from an entry, except the type of a MethodDef. False if it has no metadata. */
 bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2r_entry *entry);
 
-/* Does a handler or a filter of @body begin at @rva? */
-bool r2r_is_handler(const struct r2r_body *body, struct rva rva);
+/*
+ * Where handlers and filters of @body begin, from its own beginning, in no order and some of them
+ * more than once; at most @capacity. Returns how many.
+ */
+size_t r2r_handlers(const struct r2r_body *body, uint32_t *offsets, size_t capacity);
 
 /* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
 bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method);
