@@ -58,7 +58,7 @@ struct verdict_question {
 	struct follow *follow;		/* stopped; NULL: what came up was not probed */
 	size_t unsure;			/* bodies that could not be named, and may have matched */
 	struct pattern **patterns;
-	const bool *planned; /* these two: of which files the plan has the native functions, */
+	const bool *planned;  /* these two: of which files the plan has the native functions, */
 	size_t planned_count; /* as struct body_query has it */
 	size_t pattern_count;
 	bool nested;

@@ -43,7 +43,7 @@ struct symbols {
 	uint64_t version;	       /* that the cache is of, see symbols_version() */
 	const uint32_t *code_versions; /* NULL: not known */
 	uint64_t again_ms;
-	unsigned int next_way; /* to be replaced, where all are in use */
+	unsigned int next_way;		  /* to be replaced, where all are in use */
 	uint64_t filled[CACHE_SETS / 64]; /* a bit for each set: the others are not looked at */
 	struct cached cache[CACHE_SLOTS];
 };

@@ -123,8 +123,8 @@ static inline struct site_counters counters(const struct bench *bench, int body)
 	struct site_counters sum = { 0 };
 	uint32_t site = (uint32_t)body;
 
-	assert_return_code(
-		bpf_map_lookup_elem(bpf_map__fd(bench->bpf->maps.counters), &site, &sum), 0);
+	assert_return_code(bpf_map_lookup_elem(bpf_map__fd(bench->bpf->maps.counters), &site, &sum),
+			   0);
 	return sum;
 }
 

@@ -760,7 +760,7 @@ UNIT_TEST_WITHIN(full_ring, set_up, tear_down)
 {
 	enum { CALLS = RING_BYTES / 64 };
 	struct bench *bench = *state;
-	struct site_counters counters;
+	struct site_counters counters = { 0 };
 
 	for (size_t i = 0; i < CALLS; i++)
 		victim(1, 2, 3, 4, 5, 6, 7);

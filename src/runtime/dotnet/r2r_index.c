@@ -10,7 +10,7 @@
 #include "runtime/dotnet/r2r_internal.h"
 
 enum {
-	/* More than any method has. Damaged images can let many bodies share one run of functions. */
+	/* More than any method has. Damaged images can let bodies share one run of functions. */
 	MAX_PARTS = 1024,
 	MAX_HANDLERS = 2 * MAX_PARTS, /* some are told of more than once */
 };
@@ -117,8 +117,7 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	const struct r2r_entry *entry;
 	const struct metadata *metadata;
 
-	if (function == r2r->function_count || !build(r2r) ||
-	    !r2r->learnt->index.owners[function])
+	if (function == r2r->function_count || !build(r2r) || !r2r->learnt->index.owners[function])
 		return 0;
 	entry = &r2r->learnt->index.entries[r2r->learnt->index.owners[function] - 1];
 	if (!r2r_body_fill(body, r2r, entry))
@@ -153,7 +152,7 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 	to->count++;
 }
 
-/* The map is sorted by its hot functions as well: a method's cold code ends where the next begins. */
+/* The map is sorted by its hot functions as well. Cold code ends where that of the next begins. */
 static void add_cold_parts(struct parts *to, uint32_t function)
 {
 	const struct r2r *r2r = to->r2r;
