@@ -26,7 +26,7 @@ DO = re.compile(r"\b(ask|chmod|chown|end|give|have the|leave|list fewer|look for
 # What needs none, as globs; each must be there. They are sentences...
 NEEDS_NONE = {
     "with the kernel's reason, for what any process may do: that says which resource is exhausted": [
-        "cannot see threads exit: %s", "cannot read the counters: %s", "cannot block signals: %s",
+        "cannot see threads exit: %s", "cannot block signals: %s",
         "cannot open a signalfd: %s", "cannot wait for events: %s", "cannot note that the page of *: %s",
         "cannot map the BPF programs' tables: %s", "cannot tell the programs of new probes: %s",
         "cannot wait for the ring buffer: %s", "cannot map the ring buffer*: %s", "cannot open the BPF object: %s",

@@ -378,6 +378,7 @@ UNIT_TEST(copies_share_bytes_alone)
 	}
 	assert_ptr_equal(first_component(&copy, 0), copy.images[1]->metadata);
 	assert_ptr_equal(dotnet_images_code_of(&copy, copy.images[1], &number), copy.images[0]);
+	assert_true(r2r_prepare(copy.images[0]->r2r));
 	dotnet_images_deinit(&copy);
 	golden_free(&composite);
 }

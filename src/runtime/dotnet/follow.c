@@ -45,6 +45,13 @@ static int copy_images(struct runtime_images **out, const struct dotnet *dotnet)
 		return -ENOMEM;
 	}
 	images->images.ops = &dotnet_follow_ops;
+	/* What their components bring is looked for while threads wait. */
+	for (size_t i = 0; i < images->dotnet.count; i++) {
+		const struct dotnet_image *image = images->dotnet.images[i];
+
+		if (image->kind == R2R_COMPOSITE && image->r2r)
+			(void)r2r_prepare(image->r2r);
+	}
 	*out = &images->images;
 	return 0;
 }

@@ -148,4 +148,7 @@ bool r2r_find_il(const struct r2r_body *body, struct rva rva, uint32_t *il_offse
 uint64_t r2r_damaged(const struct r2r *r2r);
 uint64_t r2r_unnamed(const struct r2r *r2r);
 
+/* Make now what looking for parts would make first, so that it never takes long. */
+bool r2r_prepare(const struct r2r *r2r);
+
 #endif

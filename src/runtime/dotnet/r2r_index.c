@@ -76,7 +76,7 @@ static void claim_funclets(struct r2r_index *index, const struct r2r *r2r)
 	}
 }
 
-static bool build(const struct r2r *r2r)
+static bool build_index(const struct r2r *r2r)
 {
 	struct r2r_index *index = &r2r->learnt->index;
 	uint64_t damaged = r2r->learnt->damaged;
@@ -117,7 +117,8 @@ int r2r_find_rva(struct r2r *r2r, struct rva rva, struct r2r_body *body)
 	const struct r2r_entry *entry;
 	const struct metadata *metadata;
 
-	if (function == r2r->function_count || !build(r2r) || !r2r->learnt->index.owners[function])
+	if (function == r2r->function_count || !build_index(r2r) ||
+	    !r2r->learnt->index.owners[function])
 		return 0;
 	entry = &r2r->learnt->index.entries[r2r->learnt->index.owners[function] - 1];
 	if (!r2r_body_fill(body, r2r, entry))
@@ -152,11 +153,11 @@ static void add_part(struct parts *to, uint32_t function, bool funclet, bool col
 	to->count++;
 }
 
-/* The map is sorted by its hot functions as well. Cold code ends where that of the next begins. */
+/* The map is sorted by its hot functions as well. */
 static void add_cold_parts(struct parts *to, uint32_t function)
 {
 	const struct r2r *r2r = to->r2r;
-	uint32_t cold, hot, end = r2r->function_count, unused;
+	uint32_t cold, hot;
 	size_t at = sorted_first(r2r->hot_cold_count, i,
 				 (hot_cold_pair(r2r, (uint32_t)i, &cold, &hot), hot < function));
 
@@ -165,9 +166,9 @@ static void add_cold_parts(struct parts *to, uint32_t function)
 	hot_cold_pair(r2r, (uint32_t)at, &cold, &hot);
 	if (hot != function)
 		return;
-	if (at + 1 < r2r->hot_cold_count)
-		hot_cold_pair(r2r, (uint32_t)at + 1, &end, &unused);
-	for (uint32_t i = cold; i < end && i - cold < MAX_PARTS; i++)
+	for (uint32_t i = cold; i < r2r->function_count && i - cold < MAX_PARTS &&
+				r2r->learnt->index.owners[i] == r2r->learnt->index.owners[function];
+	     i++)
 		add_part(to, i, i > cold, true);
 }
 
@@ -179,35 +180,64 @@ static int by_offset(const void *left, const void *right)
 }
 
 /*
- * The functions behind the method's own that are handlers by its exception clauses. Whose a
- * function is would be said by an index of the whole image, too, but that takes milliseconds.
+ * Do offsets of handlers tell which functions these are? Where code is split into hot and cold they
+ * are not from where the method begins. Then an index of the whole image must, which takes some
+ * milliseconds.
  */
+static bool has_offsets(const struct r2r *r2r)
+{
+	return r2r->hot_cold_count == 0 &&
+	       r2r_header_section(&r2r->header, R2R_SECTION_EXCEPTION_INFO).size > 0;
+}
+
+bool r2r_prepare(const struct r2r *r2r)
+{
+	return has_offsets(r2r) || build_index(r2r);
+}
+
+/* The functions behind the method's own that are its handlers. */
 static void add_funclets(struct parts *to, const struct r2r_body *body)
 {
-	const uint32_t last = first_cold(body->r2r);
-	uint32_t handlers[MAX_HANDLERS];
-	size_t count = r2r_handlers(body, handlers, MAX_HANDLERS);
+	uint32_t offsets[MAX_HANDLERS];
+	size_t count = r2r_handlers(body, offsets, MAX_HANDLERS);
 
-	qsort(handlers, count, sizeof(handlers[0]), by_offset);
-	for (uint32_t i = body->function + 1; i < last && to->count < MAX_PARTS; i++) {
+	qsort(offsets, count, sizeof(offsets[0]), by_offset);
+	for (uint32_t i = body->function + 1; to->count < MAX_PARTS; i++) {
 		struct rva begin, end;
 		uint32_t offset;
 
 		if (!r2r_function(body->r2r, i, &begin, &end))
 			return;
 		offset = begin.value - body->rva.value;
-		if (!bsearch(&offset, handlers, count, sizeof(handlers[0]), by_offset))
+		if (!bsearch(&offset, offsets, count, sizeof(offsets[0]), by_offset))
 			return;
 		add_part(to, i, true, false);
 	}
 }
 
+/* Likewise, and what is cold, by whose each function is. */
+static void add_owned(struct parts *to, uint32_t function)
+{
+	const struct r2r *r2r = to->r2r;
+	const uint32_t end = first_cold(r2r), *owners = r2r->learnt->index.owners;
+
+	for (uint32_t i = function + 1;
+	     i < end && i - function < MAX_PARTS && owners[i] == owners[function]; i++)
+		add_part(to, i, true, false);
+	add_cold_parts(to, function);
+}
+
 size_t r2r_body_parts(const struct r2r_body *body, struct r2r_part *parts, size_t capacity)
 {
-	struct parts to = { .r2r = body->r2r, .parts = parts, .capacity = capacity };
+	const struct r2r *r2r = body->r2r;
+	struct parts to = { .r2r = r2r, .parts = parts, .capacity = capacity };
 
 	add_part(&to, body->function, false, false);
-	add_funclets(&to, body);
-	add_cold_parts(&to, body->function);
+	if (body->function >= r2r->function_count)
+		return to.count;
+	if (has_offsets(r2r))
+		add_funclets(&to, body);
+	else if (build_index(r2r))
+		add_owned(&to, body->function);
 	return to.count;
 }
