@@ -56,6 +56,10 @@ class Program:
         if where.startswith("linked"):
             machine.run("objcopy", f"--add-gnu-debuglink={self.debug}", self.path)
         self.command = ["chroot", directory, "/lines"] if where == "build id" else [self.path]
+        # (offset, address, bytes) of what is loaded.
+        self.segments = [tuple(int(words[at], 16) for at in (1, 2, 4))
+                         for words in map(str.split, machine.run("readelf", "-lW", self.whole).stdout.splitlines())
+                         if words[:1] == ["LOAD"]]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
@@ -69,12 +73,9 @@ class Program:
 
     def linked(self, offset):
         """The address, as linked, of what the file has there."""
-        for line in machine.run("readelf", "-lW", self.whole).stdout.splitlines():
-            words = line.split()
-            if words[:1] == ["LOAD"]:
-                at, address, size = int(words[1], 16), int(words[2], 16), int(words[4], 16)
-                if at <= offset < at + size:
-                    return address + offset - at
+        for at, address, size in self.segments:
+            if at <= offset < at + size:
+                return address + offset - at
         raise AssertionError(f"nothing is loaded from {offset:#x}")
 
     def at(self, tool, addresses):
