@@ -319,22 +319,19 @@ def start_mapped(start_app, short_tmp):
 @pytest.fixture(scope="session")
 def calls_program():
     """The native target, which knows what it has called."""
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls")
-    return machine.BUILD / "tests/apps/calls"
+    return machine.program("calls")
 
 
 @pytest.fixture(scope="session")
 def watched_program():
     """The native target that writes down what it is given."""
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/watched")
-    return machine.BUILD / "tests/apps/watched"
+    return machine.program("watched")
 
 
 @pytest.fixture(scope="session")
 def tree_program():
     """The native target that writes down what its functions call."""
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/tree")
-    return machine.BUILD / "tests/apps/tree"
+    return machine.program("tree")
 
 
 @pytest.fixture

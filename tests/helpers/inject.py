@@ -48,12 +48,6 @@ class Talk:
         self.process.stdout.close()
 
 
-def program(name):
-    """One of tests/apps/blocked."""
-    machine.run("make", "-C", machine.TREE, f"build/tests/apps/{name}", timeout=600)
-    return machine.BUILD / "tests/apps" / name
-
-
 def on(pid, name="blocked-code", least=0, **options):
     """The injector on the executable rows of files that are named so, of so many bytes at least."""
     return Talk(machine.tool("inject"), pid, name, least, **options)

@@ -91,6 +91,13 @@ def tool(name):
     return BUILD / "tests/tools" / name
 
 
+@functools.cache
+def program(name):
+    """The path of one of the native programs, or libraries, in tests/apps: likewise."""
+    run("make", "-C", TREE, f"build/tests/apps/{name}", timeout=600)
+    return BUILD / "tests/apps" / name
+
+
 def uprobe_events():
     """The tracefs uprobe table: whatever is in it afterwards and not before was left behind."""
     return (TRACING / "uprobe_events").read_text()

@@ -32,7 +32,7 @@ CYCLES = 100
 @pytest.fixture
 def start():
     """start(CALL, HOW...): a target whose one thread is in that call."""
-    program = inject.program("blocked")
+    program = machine.program("blocked")
     targets = []
 
     def start_one(*words, before=()):
@@ -117,7 +117,7 @@ def test_storm(start, call):
 
 def test_churn():
     """Threads that come and go, children, and signals."""
-    with inject.Talk(inject.program("churn")) as target, inject.on(target.ready["pid"]) as injector:
+    with inject.Talk(machine.program("churn")) as target, inject.on(target.ready["pid"]) as injector:
         cycles = inject.done(injector.ask("cycle 1000"))
         assert cycles["stops"] >= 2000
         assert injector.end() == 0
@@ -130,7 +130,7 @@ def test_churn():
 
 def test_exec():
     """It becomes another program, by a thread that then is the main one, at any moment."""
-    process = subprocess.Popen([inject.program("churn"), "200"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([machine.program("churn"), "200"], stdout=subprocess.PIPE, text=True)
     with inject.on(process.pid) as injector:
         answer = inject.done(injector.ask("chase 1000000"))
         assert answer["done"] > 0, answer

@@ -59,7 +59,7 @@ def judge(times, what, tell):
 
 def test_killed(tell):
     """Of a target whose thread waits, with probes in it and without."""
-    with inject.Talk(inject.program("blocked"), "futex") as target:
+    with inject.Talk(machine.program("blocked"), "futex") as target:
         pid = target.ready["pid"]
         times = kill_at_random(pid, "blocked-code", 0, 1)
         said = target.ask("go")
@@ -81,7 +81,7 @@ def test_killed_beside_calls(start_app, tell):
 
 def test_killed_while_stopped():
     """A target that is stopped is restored, and stays stopped."""
-    with inject.Talk(inject.program("blocked"), "futex") as target:
+    with inject.Talk(machine.program("blocked"), "futex") as target:
         pid = target.ready["pid"]
         with inject.on(pid) as tool:
             inject.done(tool.ask("private"))

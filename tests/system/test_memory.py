@@ -14,8 +14,7 @@ WAYS = 400_000
 
 @pytest.fixture
 def deep(start_app):
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/deep")
-    return start_app("deep", executable=machine.BUILD / "tests/apps/deep")
+    return start_app("deep", executable=machine.program("deep"))
 
 
 @pytest.mark.parametrize("words", [[], ["-f"]], ids=["each", "merged"])

@@ -16,8 +16,8 @@ ENTRY = "later_counted"
 
 @pytest.fixture(scope="session")
 def program():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls", "build/tests/apps/later.so")
-    return machine.BUILD / "tests/apps/calls"
+    machine.program("later.so")
+    return machine.program("calls")
 
 
 @pytest.fixture(scope="session")

@@ -16,21 +16,15 @@ from helpers.reader import SlowReader
 THREADS = 4
 
 
-@pytest.fixture(scope="session")
-def programs():
-    machine.run("make", "-C", machine.TREE, "build/tests/apps/calls", "build/tests/apps/deep")
-    return machine.BUILD / "tests/apps"
-
-
 @pytest.fixture
-def deep(start_app, programs):
+def deep(start_app):
     """Calls `hit` so many frames deep."""
-    return start_app("deep", executable=programs / "deep")
+    return start_app("deep", executable=machine.program("deep"))
 
 
 @pytest.fixture
-def calls(start_app, programs):
-    return start_app("calls", executable=programs / "calls")
+def calls(start_app):
+    return start_app("calls", executable=machine.program("calls"))
 
 
 def counts(text):
