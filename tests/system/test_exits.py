@@ -277,7 +277,7 @@ def check_compiled(tool, pid, directory):
     # The process runs on: code may be gone before it is read.
     assert refused.keys() <= {"unreadable-code"} and refused.total() <= 5, refused
     # What the other tool takes most of the time for.
-    check_managed([body for body in bodies if body.parts[0][1]][::1 if pairs.is_full() else 3],
+    check_managed([body for body in bodies if body.parts[0][1]][::1 if pairs.is_full() else 8],
                   lambda body, begin, size: body.code[begin - body.begin:][:size], directory)
     for body in bodies:
         depths = {site.depth for site in body.exits.values()} - {None}
