@@ -22,8 +22,8 @@ TARGETS = sorted(
     [(f"mapparse/{path.stem}", f"mapparse/tests/corpus/{path.stem}")
      for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])[SHARE::OF]
 INPUTS_KEPT = machine.BUILD / "fuzz-failures"
-# New inputs at least, however little of a CPU it has: of the slowest target 30 take a second.
-LEAST_NEW = 100
+# New inputs at least, however little of a CPU it has: of the slowest target 20 take a second.
+LEAST_NEW = 50
 
 
 def run(target, *words, seconds):

@@ -78,7 +78,8 @@ def test_small(place_probe, start_mapped, variant):
         assert "metadata" in site["names_from"] or "dynamicClass::" in site["method"], site
 
 
-@pytest.mark.parametrize("variant", pairs.few(VARIANTS, "sfc10"))
+@pairs.only_full
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_large(place_probe, start_mapped, plugin, variant):
     """More than 10,000 bodies: all of the framework that it uses, and every kind of method,
     from a file, from bytes, collectible, emitted, dynamic, and many instantiations."""
@@ -207,7 +208,7 @@ def has_lost_its_tier(body, rows):
     return body.tier == "unknown" and any(body[:2] == row[:2] and body.name == row.name for row in rows)
 
 
-@pytest.mark.parametrize("variant", pairs.few(["fd10", "sc9", "sc8"], "fd10", "sc8"))
+@pytest.mark.parametrize("variant", pairs.few(["fd10", "sc9", "sc8"], "fd10"))
 def test_churn(place_probe, start_mapped, plugin, variant):
     """Assemblies are loaded and unloaded all the time: a list may come too early or too late for
     one of them, but nothing is wrong in it, and what stays is always there."""
