@@ -174,6 +174,8 @@ void capture_read_site(const struct capture *capture, uint32_t site, struct site
 	const struct site_counters *of = &capture->counters[site];
 
 	*sum = (struct site_counters){ 0 };
+	if (site >= sites_with_counters(capture))
+		return;
 	for (int cpu = 0; cpu < capture->cpu_count; cpu++, of += sites_with_counters(capture)) {
 		sum->hits += of->hits;
 		sum->lost += of->lost;
