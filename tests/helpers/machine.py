@@ -109,13 +109,17 @@ def memory_of(pid, address, size):
         return memory.read(size)
 
 
+def stat_fields(pid):
+    """What the kernel says of a process behind its name, which may have anything in it."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
 def process_state(pid):
     """The state letter of a process, or None if there is no such process."""
     try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        return stat_fields(pid)[0]
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return stat.rpartition(")")[2].split()[0]
 
 
 def thread_states(pid):
@@ -127,11 +131,6 @@ def thread_states(pid):
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has just ended
     return states
-
-
-def stat_fields(pid):
-    """What the kernel says of a process behind its name, which may have anything in it."""
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def system_seconds(pid):
