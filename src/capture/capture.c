@@ -163,20 +163,21 @@ static void add_decided(const struct capture *capture, uint32_t site, struct sit
 	sum->undecided -= decided->asked + decided->filtered;
 }
 
-/* How many sites there is room for. */
-static uint32_t sites_with_counters(const struct capture *capture)
+uint32_t capture_sites_with_counters(const struct capture *capture)
 {
 	return (uint32_t)capture->site_room + FOLLOW_SITES_MAX;
 }
 
 void capture_read_site(const struct capture *capture, uint32_t site, struct site_counters *sum)
 {
-	const struct site_counters *of = &capture->counters[site];
+	uint32_t sites = capture_sites_with_counters(capture);
 
 	*sum = (struct site_counters){ 0 };
-	if (site >= sites_with_counters(capture))
+	if (site >= sites)
 		return;
-	for (int cpu = 0; cpu < capture->cpu_count; cpu++, of += sites_with_counters(capture)) {
+	for (uint32_t cpu = 0; cpu < (uint32_t)capture->cpu_count; cpu++) {
+		const struct site_counters *of = &capture->counters[(size_t)cpu * sites + site];
+
 		sum->hits += of->hits;
 		sum->lost += of->lost;
 		sum->runs += of->runs;
@@ -190,7 +191,7 @@ void capture_read_site(const struct capture *capture, uint32_t site, struct site
 
 uint64_t capture_read_runs(const struct capture *capture)
 {
-	size_t count = (size_t)capture->cpu_count * sites_with_counters(capture);
+	size_t count = (size_t)capture->cpu_count * capture_sites_with_counters(capture);
 	uint64_t runs = 0;
 
 	for (size_t i = 0; i < count; i++)

@@ -107,6 +107,9 @@ static inline void capture_no_preempt(const struct capture *capture, struct no_p
 /* The programs go, as far as they are there. */
 void capture_unload(struct capture *capture);
 
+/* How many sites there is room for: of the plan, and of what comes up. */
+uint32_t capture_sites_with_counters(const struct capture *capture);
+
 /* How often programs ran for breakpoints of all sites, also of those that are no more. */
 uint64_t capture_read_runs(const struct capture *capture);
 

@@ -99,7 +99,7 @@ static void set_constants(struct capture *capture, struct place_probe_bpf *bpf)
 	bpf->rodata->max_rate = options->max_rate;
 	bpf->rodata->trace_calls = options->mode == MODE_TRACE;
 	bpf->rodata->counters_cpus = (uint32_t)capture->cpu_count;
-	bpf->rodata->counters_of_cpu = (uint32_t)capture->site_room + FOLLOW_SITES_MAX;
+	bpf->rodata->counters_of_cpu = capture_sites_with_counters(capture);
 	programs_set_latency(bpf, &latency);
 }
 
@@ -184,6 +184,7 @@ static int size_maps(const struct capture *capture)
 	const struct options *options = capture->options;
 	const struct place_probe_bpf *bpf = capture->bpf;
 	const size_t compiles = (size_t)capture->cpu_count * COMPILES_A_CPU;
+	const size_t sites = capture_sites_with_counters(capture);
 	/* What only code compiled at run time needs. */
 	const struct programs_map compiled[] = {
 		{ bpf->maps.watched, WATCHED_METHODS },
@@ -192,11 +193,8 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.compiles, compiles > COMPILES_MIN ? compiles : COMPILES_MIN },
 	};
 	const struct programs_map maps[] = {
-		{ bpf->maps.counters,
-		  (size_t)capture->cpu_count * (capture->site_room + FOLLOW_SITES_MAX) },
-		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ?
-						capture->site_room + FOLLOW_SITES_MAX :
-						1 },
+		{ bpf->maps.counters, (size_t)capture->cpu_count * sites },
+		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ? sites : 1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
 		{ bpf->maps.merged, capture_merge_slots(capture) },
@@ -205,8 +203,7 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.follow_events,
 		  capture->natives_only ? NATIVE_RING_BYTES : FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
-		{ bpf->maps.moving_sites,
-		  options->remap ? capture->site_room + FOLLOW_SITES_MAX : 1 },
+		{ bpf->maps.moving_sites, options->remap ? sites : 1 },
 		{ bpf->maps.moving_marks, options->remap ? MOVING_THREADS : 1 },
 		{ bpf->maps.copied_pages, options->remap ? COPIED_PAGES : 1 },
 	};

@@ -222,15 +222,20 @@ static bool waits(void *ctx)
 	return session_waits_for_files(ctx);
 }
 
-/* What has come since the last time, by site, into calls_new. */
+void session_read_counters(struct session *session)
+{
+	capture_read_counters(session->capture, session->counts.counters);
+	followed_clear_others(&session->followed, session->counts.counters);
+}
+
+/* What has come since the last time, by site. */
 static int read_counts(struct session *session, bool last, struct error *err)
 {
 	int result = session_absorb(session, last, err);
 
 	if (result)
 		return result;
-	capture_read_counters(session->capture, session->counts.counters);
-	followed_clear_others(&session->followed, session->counts.counters);
+	session_read_counters(session);
 	for (size_t i = 0; i < session->plan.count; i++) {
 		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
 			session->counts.printed[i] = 0; /* they were no calls, or others' */

@@ -121,8 +121,7 @@ static int read_totals(struct session *session)
 	uint64_t elapsed_ns = clock_now_ns() - session->start_ns;
 	int result;
 
-	capture_read_counters(session->capture, counts->counters);
-	followed_clear_others(&session->followed, counts->counters);
+	session_read_counters(session);
 	for (size_t i = 0; i < session->plan.count; i++)
 		counts->fresh[i] = counts->counters[i].hits;
 	session_write_status(session, &live->output, elapsed_ns, false);

@@ -55,13 +55,6 @@ int session_record_totals(struct session *session, const struct count_bounds *bo
 				    record_counts(session, session->counts.printed, bounds, err);
 }
 
-/* As consume.c's read_counts(), but the next interval shows them all the same. */
-static void read_counters(struct session *session)
-{
-	capture_read_counters(session->capture, session->counts.counters);
-	followed_clear_others(&session->followed, session->counts.counters);
-}
-
 static int record_counts_so_far(struct session *session, struct error *err)
 {
 	const struct plan *plan = &session->plan;
@@ -81,7 +74,7 @@ static int record_counts_so_far(struct session *session, struct error *err)
 
 static int record_totals_so_far(struct session *session, struct error *err)
 {
-	read_counters(session);
+	session_read_counters(session);
 	return is_timing(session) ? record_latencies(session, NULL, err) :
 				    record_counts_so_far(session, err);
 }

@@ -309,6 +309,9 @@ int session_add_new(struct session *session);
 int session_make_counters(struct session *session, struct error *err);
 int session_absorb(struct session *session, bool last, struct error *err);
 
+/* What each site has counted so far, but for those that turned out to be other methods'. */
+void session_read_counters(struct session *session);
+
 /*
  * When others have the debug registers (no_registers.c). Could nothing be attached for want of
  * them? Is there none for what comes up, or are there too few for a dry run's commands? And was
