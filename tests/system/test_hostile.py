@@ -56,25 +56,26 @@ def place_probe(place_probe_path, no_registers_library):
 class Run:
     """A run of place-probe whose memory is looked at."""
 
-    def __init__(self, place_probe, directory, *words):
+    def __init__(self, place_probe, directory, *words, seconds=SECONDS, cap_kb=CAP_KB):
         self.calls = Calls(directory)
+        self.seconds, self.cap_kb = seconds, cap_kb
         place_probe.again(self.calls.before("none"))
         self.began = time.monotonic()
-        self.live = place_probe.start(*words, timeout=SECONDS)
+        self.live = place_probe.start(*words, timeout=seconds)
 
-    def end(self, cap_kb=CAP_KB):
+    def end(self):
         """Interrupt it; what is only listed ends by itself."""
-        return self.judge(self.live.stop() if self.live.has_attached() else self.live.finish(), cap_kb)
+        return self.judge(self.live.stop() if self.live.has_attached() else self.live.finish())
 
-    def finish(self, cap_kb=CAP_KB):
-        return self.judge(self.live.finish(), cap_kb)
+    def finish(self):
+        return self.judge(self.live.finish())
 
-    def judge(self, result, cap_kb):
+    def judge(self, result):
         check_end(result)
         told = self.calls.result()
         assert not told["left"], "a process is left"
-        assert told["peak_kb"] < cap_kb, f"it took {told['peak_kb'] // MB} MB"
-        assert time.monotonic() - self.began < SECONDS * machine.SCALE
+        assert told["peak_kb"] < self.cap_kb, f"it took {told['peak_kb'] // MB} MB"
+        assert time.monotonic() - self.began < self.seconds * machine.SCALE
         return result
 
 
@@ -93,7 +94,7 @@ def is_in_doubt(result):
 # What it is asked for; how many; and whether hits are all calls that it has counted itself.
 WAYS = {
     "rows": pairs.few([20_000], 5_000)[0],
-    "threads": 5_000,
+    "threads": 10_000,
     "forks": 0,
     "unshare": 0,
     "files": 0,
@@ -104,10 +105,25 @@ WAYS = {
 }
 TURNS = 30
 CALLS = 1000
+ROWS = 1_000_000
 
 
 def hits_now(target):
     return int(target.ask("hits 0", "hits")[1])
+
+
+def check_calls(run, mode, hostile):
+    """Of the calls that are made from now on, and of some before, each is told or lost."""
+    attached = run.live.has_attached()
+    before = hits_now(hostile)
+    made = int(hostile.ask(f"hits {CALLS}", "hits")[1]) - before
+    hostile.ask("end", "ended")
+    after = hits_now(hostile)
+    result = run.end()
+    assert attached, str(result)
+    told, lost = told_of(mode, result)
+    assert told + lost <= after, str(result)[-3000:]
+    assert told + lost >= made >= CALLS or is_in_doubt(result), str(result)[-3000:]
 
 
 @pairs.choose("way, mode", itertools.product(WAYS, MODES))
@@ -120,17 +136,27 @@ def test_way(place_probe, hostile, tmp_path, way, mode):
         assert "hostile_hit" in result.out or result.code, str(result)
         hostile.ask("end", "ended")
         return
-    run = Run(place_probe, tmp_path, *words, HIT)
-    attached = run.live.has_attached()
-    before = hits_now(hostile)
-    made = int(hostile.ask(f"hits {CALLS}", "hits")[1]) - before
-    hostile.ask("end", "ended")
-    after = hits_now(hostile)
-    result = run.end()
-    assert attached, str(result)
-    told, lost = told_of(mode, result)
-    assert told + lost <= after, str(result)[-3000:]
-    assert told + lost >= made >= CALLS or is_in_doubt(result), str(result)[-3000:]
+    check_calls(Run(place_probe, tmp_path, *words, HIT), mode, hostile)
+
+
+@pytest.fixture
+def many_mappings():
+    """A process may have more of them than is usual."""
+    limit = pathlib.Path("/proc/sys/vm/max_map_count")
+    before = limit.read_text()
+    limit.write_text(str(ROWS * 2))
+    yield
+    limit.write_text(before)
+
+
+@pairs.only_full
+@pytest.mark.parametrize("mode", ["count", "hits"])
+def test_a_million_rows(many_mappings, place_probe, hostile, tmp_path, mode):
+    """Each look at what it has mapped takes seconds."""
+    hostile.ask(f"begin rows {ROWS}", "begun")
+    assert len(pathlib.Path(f"/proc/{hostile.pid}/maps").read_bytes().splitlines()) > ROWS
+    run = Run(place_probe, tmp_path, *MODES[mode], hostile.pid, HIT, seconds=5 * SECONDS, cap_kb=2 * CAP_KB)
+    check_calls(run, mode, hostile)
 
 
 @pytest.mark.parametrize("way", pairs.few(WAYS, "symbols"))
