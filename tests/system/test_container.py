@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets whose files are not where this process would look for them."""
 
+import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from helpers import apps, machine, records
+from helpers import apps, idmapped, machine, records
 
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+# All that a container has of its own.
+CONTAINER = ["unshare", "--user", "--map-root-user", "--cgroup", "--ipc", "--net", "--uts", *UNSHARE[1:]]
 
 
 def count_static(place_probe, app, number=40):
@@ -28,6 +32,14 @@ def target_of(app):
     return pid
 
 
+def check_pids(place_probe, app):
+    """They are those of who asks."""
+    live = place_probe.live("-j", app.pid, apps.METHODS["static"])
+    app.calls("static", 2)
+    hits = live.stop().expect(0).records("hit")
+    assert {hit["pid"] for hit in hits} == {app.pid}
+
+
 @pytest.mark.parametrize("variant", ["r2r10", "sf10"])
 def test_own_namespaces(place_probe, start_app, build_app, short_tmp, variant):
     """A target in its own mount and pid namespaces, its program at a path that only it has."""
@@ -38,10 +50,23 @@ def test_own_namespaces(place_probe, start_app, build_app, short_tmp, variant):
     app.pid = target_of(app)
     result = count_static(place_probe, app)
     assert result.summary()["hits"] == 81
-    live = place_probe.live("-j", app.pid, apps.METHODS["static"])
-    app.calls("static", 2)
-    hits = live.stop().expect(0).records("hit")
-    assert {hit["pid"] for hit in hits} == {app.pid}, "pids are those of who asks"
+    check_pids(place_probe, app)
+
+
+@pytest.mark.parametrize("variant", ["r2r10", "sf10"])
+def test_all_namespaces(place_probe, start_app, build_app, short_tmp, variant):
+    """Root of a user namespace of its own, whose files are on a mount that gives them other owners."""
+    inside = short_tmp / "inside"
+    inside.mkdir()
+    shifted = [sys.executable, idmapped.__file__, build_app(variant).parent, inside]
+    app = start_app(variant, executable=inside / "counter", before=[*shifted, *CONTAINER])
+    app.pid = target_of(app)
+    ours, its = (pathlib.Path(f"/proc/{pid}") for pid in ("self", app.pid))
+    assert all((ours / "ns" / name).readlink() != (its / "ns" / name).readlink()
+               for name in ("user", "mnt", "pid", "cgroup", "ipc", "net", "uts"))
+    assert (its / f"root{inside}").stat().st_uid == build_app(variant).parent.stat().st_uid + 100_000
+    count_static(place_probe, app)
+    check_pids(place_probe, app)
 
 
 def test_overlay(place_probe, start_app, build_app, short_tmp):
