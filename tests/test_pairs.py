@@ -90,4 +90,4 @@ def test_classes():
     assert {pairs.version_of(variant) for variant in apps.RUNTIMES} == {8, 9, 10}
     assert [pairs.code_of(variant) for variant in EACH_VERSION] == ["il", "r2r"] * 3
     assert {pairs.layout_of(variant) for variant in apps.RUNTIMES} == \
-        {"il", "r2r", "composite", "single-file", "compressed"}
+        {"il", "r2r", "composite", "single-file", "compressed", "musl"}

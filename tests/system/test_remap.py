@@ -17,6 +17,7 @@ CODE = "doublemapper"
 # All that is not precompiled is compiled: so there is much code before and behind what is probed.
 ALL_COMPILED = {"DOTNET_ReadyToRun": "0", "DOTNET_TieredPGO": "0"}
 VARIANTS = ["fd10", "il9", "il8"]
+MUSL = ["musl10", "musl8"]
 
 pytestmark = [pytest.mark.stepped,
               pytest.mark.skipif(not machine.is_root(), reason="only root can make code private")]
@@ -74,7 +75,7 @@ def call_all(app, first=1000):
 # Exact ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *MUSL])
 def test_counts(place_probe, start, variant):
     """Of three times as many methods as there are debug registers, as many calls as the target has counted."""
     app = start(variant)
@@ -126,7 +127,7 @@ def test_stacks(place_probe, start, mode):
     check_restored(app)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *MUSL])
 def test_histograms(place_probe, start, variant):
     """Entries and exits have uprobes, however many exits there are."""
     app = start(variant)

@@ -34,16 +34,15 @@ def frameless(place_probe, app, methods):
 
 
 def behind_calls(app, sites, directory):
-    """For each method the offsets in its bodies that calls come back to, and how far the longest one goes."""
+    """For each method the offsets in its bodies that calls come back to."""
     bodies = {site["address"]: site for site in sites if site["address"]}
     runs = [(address, machine.memory_of(app.pid, address, site["size"])) for address, site in bodies.items()]
-    offsets, sizes = collections.defaultdict(set), collections.defaultdict(int)
+    offsets = collections.defaultdict(set)
     for begin, _, code in objdump.disassemble(runs, directory):
         name, size = bodies[begin]["method"], bodies[begin]["size"]
         ends = [address - begin for address, _ in code[1:]] + [size]
         offsets[name] |= {end for (_, text), end in zip(code, ends) if text.startswith(("call", "rex"))}
-        sizes[name] = max(sizes[name], size)
-    return offsets, sizes
+    return offsets
 
 
 def misplaced(place_probe, app, hits, directory):
@@ -52,12 +51,21 @@ def misplaced(place_probe, app, hits, directory):
               for hit in hits for frame in hit["stack"][1:] if frame["kind"] == "dotnet"}
     listed = place_probe.run("-l", "-j", app.pid, *sorted({plain(name) for name, *_ in frames})).expect(0)
     sites = listed.records("site")
-    begins = {(site["method"], site["file_offset"]) for site in sites}
-    calls, sizes = behind_calls(app, sites, directory)
-    # Handlers of precompiled methods are behind what is listed.
-    return [(name, offset, at) for name, offset, at in frames
-            if (name, at and at - offset) not in begins or
-            (offset not in calls[name] and not (at and offset > sizes[name]))]
+    sizes = {(site["method"], site["file_offset"]): site["size"] for site in sites}
+    calls = behind_calls(app, sites, directory)
+
+    def is_in_place(name, offset, at):
+        size = sizes.get((name, at and at - offset))
+        # Handlers of precompiled methods are behind what is listed.
+        return size is not None and (offset in calls[name] or at and offset > size)
+
+    return [frame for frame in frames if not is_in_place(*frame)]
+
+
+def ends_in_musl(hit, truth):
+    """Is it right as far as it goes? musl has no unwind tables, so at its qsort() there is no way up."""
+    methods = methods_of(hit)
+    return hit["stack_end"] == "broken" and methods == truth[:len(methods)] and methods[-1] == "Stacks.Ways::Compare"
 
 
 def check(place_probe, app, directory, rounds):
@@ -71,9 +79,10 @@ def check(place_probe, app, directory, rounds):
     hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
     assert len(hits) == len(truths) > 50 * rounds
     ends = collections.Counter(hit["stack_end"] for hit in hits)
-    assert result.summary()["stack_ends"] == dict(ends) == {"whole": len(hits)}
+    assert set(ends) <= ({"whole", "broken"} if app.musl else {"whole"})
+    assert result.summary()["stack_ends"] == dict(ends) and ends.total() == len(hits)
     different = [(truth, methods_of(hit)) for hit, truth in zip(hits, truths)
-                 if methods_of(hit) != truth]
+                 if methods_of(hit) != truth and not (app.musl and ends_in_musl(hit, truth))]
     assert not different, f"{len(different)} of {len(hits)} differ; the first:\n" + "\n".join(
         difflib.unified_diff(*different[0], "StackTrace", "place-probe", lineterm="", n=20))
     dropped = {plain(frame["name"] or "without a name") for hit in hits for frame in hit["stack"]
@@ -83,7 +92,7 @@ def check(place_probe, app, directory, rounds):
 
 @pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
 @pytest.mark.parametrize("variant", [*(pytest.param(variant, marks=pytest.mark.breakpoints) for variant in VARIANTS),
-                                     "stacks10-r2r"])
+                                     "stacks10-r2r", "stacks10-musl"])
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
     truths, dropped, hits = check(place_probe, app, short_tmp, ROUNDS)
