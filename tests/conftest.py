@@ -238,11 +238,10 @@ class Targets:
     def start(self, name, tiered=False, executable=None, before=(), after=(), extra=None, cwd=None):
         program = executable or self.build(name)
         env = apps.environment(tiered, {"TMPDIR": str(self.directory)} | (extra or {}))
-        musl = "musl" in name
-        if musl:
+        if "musl" in name:
             env["LD_LIBRARY_PATH"] = str(self.build("musl").parent)
         app = apps.App([*before, program, *after], env, cwd=cwd)
-        app.musl = musl
+        app.variant = name
         self.running.append(app)
         return app
 

@@ -87,7 +87,7 @@ def test_all_when_asked(monkeypatch):
 
 def test_classes():
     """Of each variant it is known what it is."""
-    assert {pairs.version_of(variant) for variant in apps.RUNTIMES} == {8, 9, 10}
+    assert {pairs.version_of(variant) for variant in apps.RUNTIMES} == {8, 9, 10, 11}
     assert [pairs.code_of(variant) for variant in EACH_VERSION] == ["il", "r2r"] * 3
     assert {pairs.layout_of(variant) for variant in apps.RUNTIMES} == \
         {"il", "r2r", "composite", "single-file", "compressed", "musl"}

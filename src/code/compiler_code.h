@@ -23,7 +23,7 @@ struct code_reference {
 	bool is_loaded;	  /* the word there is loaded, and not its address taken */
 };
 
-/* How compileMethod begins in .NET 8, 9 and 10. */
+/* How compileMethod begins in .NET 8 to 11. */
 extern const struct span compiler_prologue;
 
 /*

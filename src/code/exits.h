@@ -53,6 +53,11 @@ struct exit_body {
 	size_t part_count;
 	/* OSR: it takes over the frame of another body, so calls do not enter here. */
 	bool entered_midway;
+	/*
+	 * Tier 0: its loops may go on in such a body, from .NET 11 on by a jump to where a call of
+	 * the runtime has said, with the frame as it is. That is no exit.
+	 */
+	bool left_midway;
 	bool (*read)(void *ctx, uint64_t at, void *to, size_t size);
 	void *ctx;
 };

@@ -103,6 +103,12 @@ typedef int (*body_fn)(const struct method_body *body, void *ctx);
 
 const char *tier_name(enum tier tier);
 
+/* May a loop of such code go on in a body of TIER_OSR? */
+static inline bool tier_may_be_left(enum tier tier)
+{
+	return tier == TIER_TIER0 || tier == TIER_INSTRUMENTED;
+}
+
 /* Is such code there before the program runs? */
 static inline bool tier_is_precompiled(enum tier tier)
 {

@@ -209,13 +209,23 @@ static bool print_method(struct printer *printer, uint64_t code, bool behind)
 	return true;
 }
 
+static bool calls_several(struct printer *printer, const struct value_type *type,
+			  const struct view *view)
+{
+	uint64_t word = delegate_word(printer, type, view, VALUE_DELEGATE_OTHERS);
+	const char *name = type->fields[VALUE_DELEGATE_OTHERS].name;
+
+	/* How many, or its method, once somebody has asked for that. */
+	return word && (word <= INT32_MAX || strcmp(name, VALUE_DELEGATE_EXTRA) != 0);
+}
+
 /* Of one that calls several methods, or by way of another one, there is more than can be told. */
 static void print_what_is_called(struct printer *printer, const struct value_type *type,
 				 const struct view *view, const struct capture *capture)
 {
 	uint64_t code = delegate_word(printer, type, view, VALUE_DELEGATE_CODE);
 	uint64_t other_code = delegate_word(printer, type, view, VALUE_DELEGATE_OTHER_CODE);
-	bool several = !code || delegate_word(printer, type, view, VALUE_DELEGATE_OTHERS);
+	bool several = !code || calls_several(printer, type, view);
 	const struct value_type *target =
 		several || other_code ? NULL : target_type(printer, type, capture);
 

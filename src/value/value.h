@@ -67,6 +67,9 @@ enum value_delegate_field {
 	VALUE_DELEGATE_FIELDS,
 };
 
+/* The name of VALUE_DELEGATE_OTHERS from .NET 11 on, where it may have another meaning. */
+#define VALUE_DELEGATE_EXTRA "_extraData"
+
 struct value_type;
 
 struct value_field {

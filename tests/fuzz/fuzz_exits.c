@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.parts = input.parts,
 		.part_count = input.part_count,
 		.entered_midway = first & 0x80,
+		.left_midway = first & 0x20,
 		.read = first & 0x40 ? NULL : read_input,
 		.ctx = &all,
 	};

@@ -73,5 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look_at_image(bytes);
 	look_at_code(bytes, DEBUG_INFO_NIBBLES);
 	look_at_code(bytes, DEBUG_INFO_PACKED);
+	look_at_code(bytes, DEBUG_INFO_SIZED);
 	return 0;
 }

@@ -14,9 +14,9 @@ from . import machine
 
 # Which variants of tests/apps/counter there are, and what is special about each.
 RUNTIMES = {"r2r10": 10, "fd10": 10, "sc8": 8, "sc9": 9, "sc10": 10, "comp10": 10, "sf10": 10,
-            "sf8": 8, "sfc10": 10, "il8": 8, "il9": 9, "musl8": 8, "musl10": 10}
+            "sf8": 8, "sfc10": 10, "il8": 8, "il9": 9, "musl8": 8, "musl10": 10, "sc11": 11, "sf11": 11}
 # Those whose own methods are precompiled, in code that a file backs.
-PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8", "musl8", "musl10"]
+PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8", "musl8", "musl10", "sc11", "sf11"]
 
 # The canonical name of the one method that each kind calls.
 METHODS = {

@@ -113,6 +113,16 @@ def parse(text, summarized=True):
     return found
 
 
+# StackTrace leaves it out: .NET 11 has it below Main, with the attribute that says so.
+HIDDEN = {"System.Environment::CallEntryPoint"}
+
+
+def in_stack_trace(hit):
+    """The frames of a hit's stack that a StackTrace may have."""
+    return [frame for frame in hit["stack"] if frame["kind"] in ("dotnet", "unknown") and
+            plain(frame["name"] or "?") not in HIDDEN]
+
+
 def plain(name):
     """TYPE::METHOD of a canonical name: no signature, no generic arguments."""
     kept, depth = "", 0

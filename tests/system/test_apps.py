@@ -60,6 +60,18 @@ def test_precompiled_plugin(place_probe, start, build_app, version, variant):
     assert (site["tier"], site["state"]) == ("r2r", "current")
 
 
+@pytest.mark.parametrize("version, variant", [(8, "sc9"), (9, "fd10"), (10, "sc11")])
+def test_plugin_precompiled_for_another_runtime(place_probe, start, build_app, version, variant):
+    """The runtime does not take that code, so it is none of the method's."""
+    app = start(variant)
+    app.plugin("file", build_app(f"plugin-r2r{version}"), "tally-generic", 1)
+    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    assert (site["tier"], site["reason"]) == ("unknown", "not-precompiled")
+    app.plugin("file", build_app(f"plugin-r2r{version}"), "tally", 1)
+    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    assert (site["tier"], site["state"]) == ("tier0", "current")
+
+
 @pytest.mark.parametrize("variant", apps.RUNTIMES)
 def test_framework_method(place_probe, share, variant):
     app = share(variant)

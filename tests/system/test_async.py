@@ -12,7 +12,7 @@ from helpers import machine, pairs
 
 CALLS = "Asynced.Calls::"
 METHODS = ("Plain", "Number", "Value", "Bare")
-VARIANTS = ["asynced10", "asynced9", "asynced8"]
+VARIANTS = ["asynced11", "asynced10", "asynced9", "asynced8"]
 OUTCOMES = ("completed", "faulted", "canceled")
 BUFFER = "--buffer=64M"
 FILLS = 6  # as many as the target has

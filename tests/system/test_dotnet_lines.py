@@ -13,10 +13,10 @@ import shutil
 import pytest
 
 from helpers import machine, pairs
-from helpers.records import plain
+from helpers.records import in_stack_trace, plain
 
 PROBED = "libc.so.6!mrand48"
-VARIANTS = ["sources8", "sources9", "sources10", "sources8-r2r", "sources9-r2r", "sources10-r2r"]
+VARIANTS = [f"sources{version}{code}" for code in ("", "-r2r") for version in (8, 9, 10, 11)]
 
 # What is written as async or as an iterator.
 STATE_MACHINES = {f"state machine of Lines.Sources::{method}" for method in
@@ -34,7 +34,7 @@ def truth_of(line):
 
 def frames_of(hit):
     return [(plain(frame["name"] or "?"), frame["file"], frame["line"], frame["column"])
-            for frame in hit["stack"] if frame["kind"] in ("dotnet", "unknown")]
+            for frame in in_stack_trace(hit)]
 
 
 def run(place_probe, app, directory, rounds, *options):

@@ -119,7 +119,7 @@ def test_by_construction(tool, compiled, how, release):
 
 
 @pytest.mark.anyone
-@pytest.mark.parametrize("name", ["sc8", "sc9", "sc10"])
+@pytest.mark.parametrize("name", ["sc8", "sc9", "sc10", "sc11"])
 def test_all_of_the_core_library(tool, build_app, name):
     """Every entry decodes, no row is outside of its table, and no pair is listed twice."""
     result = machine.run(tool, "-t", build_app(name).parent / "System.Private.CoreLib.dll")

@@ -89,6 +89,23 @@ def test_counts(place_probe, start, variant):
     check_restored(app)
 
 
+def test_newest(place_probe, start_app, build_app):
+    """.NET 11 puts stubs between bodies more often, and pages with stubs are never sealed: those that are will do."""
+    build_app("native")
+    app = start_app("sc11", extra=ALL_COMPILED)
+    methods = FINALS | {kind: method for kind, method in apps.METHODS.items() if method.endswith(")")}
+    for kind in [*methods, *apps.MOVING]:
+        app.calls(kind, 1)
+    methods = {kind: method for kind, method in methods.items() if are_sealed(app.pid, [method])}
+    assert len(methods) > 4
+    live = place_probe.count("--strict", "--remap", app.pid, *methods.values())
+    assert live.has_said("by uprobe_multi$") and inject.is_private(app.pid, CODE)
+    made = {kind: app.calls(kind, 1000 + 10 * number, threads=3) for number, kind in enumerate(methods)}
+    result = live.stop().expect(0)
+    assert {kind: result.calls(method) for kind, method in methods.items()} == made, str(result)
+    check_restored(app)
+
+
 @pytest.mark.kernel
 def test_other_kernel(place_probe, start_app):
     """Without uprobe_multi as well. In emulation all takes long, so few are asked for, and nobody looks for seals."""

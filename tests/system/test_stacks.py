@@ -12,7 +12,7 @@ import pytest
 
 from helpers import apps, machine, objdump
 from helpers.reader import SlowReader
-from helpers.records import plain
+from helpers.records import in_stack_trace, plain
 
 ROUNDS = 50
 PUSH_RBP = b"\x55"
@@ -22,8 +22,7 @@ PROBED = "Stacks.Place::Probed"
 
 def methods_of(hit):
     """The methods of a hit's stack from the probed method's caller on; what has no name is "?"."""
-    frames = [frame for frame in hit["stack"] if frame["kind"] in ("dotnet", "unknown")]
-    return [plain(frame["name"] or "?") for frame in frames][1:]
+    return [plain(frame["name"] or "?") for frame in in_stack_trace(hit)][1:]
 
 
 def frameless(place_probe, app, methods):
@@ -79,10 +78,10 @@ def check(place_probe, app, directory, rounds):
     hits = sorted(result.records("hit"), key=lambda hit: hit["time_ns"])
     assert len(hits) == len(truths) > 50 * rounds
     ends = collections.Counter(hit["stack_end"] for hit in hits)
-    assert set(ends) <= ({"whole", "broken"} if app.musl else {"whole"})
+    assert set(ends) <= ({"whole", "broken"} if "musl" in app.variant else {"whole"})
     assert result.summary()["stack_ends"] == dict(ends) and ends.total() == len(hits)
     different = [(truth, methods_of(hit)) for hit, truth in zip(hits, truths)
-                 if methods_of(hit) != truth and not (app.musl and ends_in_musl(hit, truth))]
+                 if methods_of(hit) != truth and not ("musl" in app.variant and ends_in_musl(hit, truth))]
     assert not different, f"{len(different)} of {len(hits)} differ; the first:\n" + "\n".join(
         difflib.unified_diff(*different[0], "StackTrace", "place-probe", lineterm="", n=20))
     dropped = {plain(frame["name"] or "without a name") for hit in hits for frame in hit["stack"]
@@ -92,7 +91,7 @@ def check(place_probe, app, directory, rounds):
 
 @pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
 @pytest.mark.parametrize("variant", [*(pytest.param(variant, marks=pytest.mark.breakpoints) for variant in VARIANTS),
-                                     "stacks10-r2r", "stacks10-musl"])
+                                     "stacks10-r2r", "stacks10-musl", "stacks11-r2r", "stacks11"])
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
     truths, dropped, hits = check(place_probe, app, short_tmp, ROUNDS)

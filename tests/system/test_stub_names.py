@@ -20,7 +20,7 @@ NAMES = {
     "VSD_DispatchStub": {"VSD_DispatchStub"}, "VSD_LookupStub": {"VSD_LookupStub"},
 }
 # There are more of these in .NET 8, each with a row of its own; later versions report blocks.
-LEAST = {8: 1000, 9: 25, 10: 4}
+LEAST = {8: 1000, 9: 25, 10: 4, 11: 4}
 ROW = re.compile(r"^(?:0x)?([0-9a-f]+) ([0-9a-f]+) (.*)$")
 
 
@@ -35,7 +35,7 @@ def names_of(tool, pid, path, addresses):
     return dict((int(at, 16), name) for at, name in map(str.split, lines.splitlines()))
 
 
-@pytest.mark.parametrize("variant", ["sc8", "sc9", "r2r10", "sfc10"])
+@pytest.mark.parametrize("variant", ["sc8", "sc9", "r2r10", "sfc10", "sc11"])
 def test_equal_to_perf_map(tool, start_app, plugin, short_tmp, variant):
     app = start_app(variant, tiered=True, extra={"DOTNET_PerfMapEnabled": "1"})
     for kind in ("interface", "virtual", "explicit", "delegate", "generic-ref"):

@@ -103,7 +103,7 @@ def check_known(said, real):
     return moved / len(said.threw)
 
 
-VARIANTS = ["thrown10", "thrown9"]
+VARIANTS = ["thrown11", "thrown10", "thrown9"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

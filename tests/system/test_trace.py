@@ -13,7 +13,7 @@ pytestmark = pytest.mark.beside(uprobes=True)
 
 ROOT, CALLS = "tree!tree_root", "--calls=tree!tree_*"
 SHOP, STEPS = "Traced.Shop::Checkout", "--calls=Traced.Steps::*"
-VARIANTS = ["traced10", "traced9", "traced8"]
+VARIANTS = ["traced11", "traced10", "traced9", "traced8"]
 BUFFER = "--buffer=64M"
 
 

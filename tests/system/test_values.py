@@ -12,7 +12,7 @@ import pytest
 
 from helpers import machine
 
-VARIANTS = ["values10", "values9", "values8"]
+VARIANTS = ["values11", "values10", "values9", "values8"]
 PATTERNS = ["Values.Shapes::*", "Values.Point::*", "Values.Box`1::*", "Values.Pair`1::*"]
 # Of these some instantiations, or all there is, have no precompiled body.
 PARTLY_COMPILED = {"Shapes::Vectors", "Shapes::Generic", "Shapes::GenericInstance", "Shapes::GenericBuffer",

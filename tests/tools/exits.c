@@ -281,6 +281,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 	struct exit_body body = {
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
+		.left_midway = tier_may_be_left(jit_body->tier),
 		.read = exit_read_memory,
 		.ctx = resolution->target->memory,
 	};

@@ -24,6 +24,7 @@ struct body {
 	struct exit_part parts[PARTS_MAX];
 	size_t part_count;
 	bool midway;
+	bool left; /* .left_midway */
 	uint8_t table[TABLE_BYTES];
 	size_t table_size;
 	struct exits exits;
@@ -58,6 +59,7 @@ static inline const struct exits *find(struct body *body)
 		.parts = body->parts,
 		.part_count = body->part_count,
 		.entered_midway = body->midway,
+		.left_midway = body->left,
 		.read = body->table_size ? read_table : NULL,
 		.ctx = body,
 	};

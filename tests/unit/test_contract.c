@@ -158,8 +158,8 @@ UNIT_TEST(versions)
 				0),
 		0);
 	assert_int_equal(contract_version(d.contract, "a"), 1);
-	assert_int_equal(contract_version(d.contract, "b"), 1);
-	assert_int_equal(contract_version(d.contract, "c"), 2);
+	assert_int_equal(contract_version(d.contract, "b"), CONTRACT_ANEW | 1);
+	assert_int_equal(contract_version(d.contract, "c"), CONTRACT_ANEW | 2);
 	assert_int_equal(contract_version(d.contract, "d"), 3);
 	assert_int_equal(contract_version(d.contract, "m"), 254);
 	for (const char *name = "efghijkl"; *name; name++) {
@@ -260,7 +260,9 @@ UNIT_TEST(descriptors_agree_with_the_table)
 	static const struct {
 		unsigned int major;
 		const char *name;
-	} versions[] = { { 9, "contract-9.json" }, { 10, "contract-10.json" } };
+	} versions[] = { { 9, "contract-9.json" },
+			 { 10, "contract-10.json" },
+			 { 11, "contract-11.json" } };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		struct layout table, described;
@@ -316,9 +318,27 @@ UNIT_TEST(the_descriptor_goes_first)
 	assert_int_equal(layout.last_stub_kind, 15);
 }
 
+/* .NET 11 counts anew from what .NET 10 has as version 2. */
+UNIT_TEST(versions_that_were_counted_anew)
+{
+	_cleanup_(descriptor_deinit) struct descriptor d;
+	struct layout layout;
+
+	assert_int_equal(descriptor_init(&d,
+					 PARTS("", "",
+					       "\"ExecutionManager\":\"c1\","
+					       "\"RuntimeTypeSystem\":\"c1\""),
+					 0),
+			 0);
+	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
+	assert_int_equal(layout.nibble_map, 2);
+	assert_int_equal(layout_init(&layout, 9, d.contract, NULL), 0);
+	assert_int_equal(layout.nibble_map, 2);
+}
+
 UNIT_TEST(versions_that_are_not_known)
 {
-	static const unsigned int majors[] = { 0, 6, 7, 11, UINT32_MAX };
+	static const unsigned int majors[] = { 0, 6, 7, 12, UINT32_MAX };
 	struct error err = { .text = "" };
 	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
@@ -329,13 +349,13 @@ UNIT_TEST(versions_that_are_not_known)
 	}
 	/* What 10 says of itself is enough for one that is laid out alike. */
 	open_golden(&d, "contract-10.json");
-	assert_int_equal(layout_init(&layout, 11, d.contract, &err), 0);
+	assert_int_equal(layout_init(&layout, 12, d.contract, &err), 0);
 	assert_int_equal(layout.at[MODULE_PE_ASSEMBLY], 216);
 	assert_false(layout_has(&layout, VERSION_TIER)); /* which nothing tells */
 	descriptor_deinit(&d);
 	/* What 9 says is not. */
 	open_golden(&d, "contract-9.json");
-	assert_int_equal(layout_init(&layout, 11, d.contract, &err), -ENOTSUP);
+	assert_int_equal(layout_init(&layout, 12, d.contract, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "does not say where"));
 }
 
@@ -343,7 +363,7 @@ UNIT_TEST(newer_contracts)
 {
 	static const char *const newer[] = {
 		PARTS("", "", "\"ExecutionManager\":3"),
-		PARTS("", "", "\"ExecutionManager\":\"c3\""),
+		PARTS("", "", "\"ExecutionManager\":\"c2\""),
 		PARTS("", "", "\"ExecutionManager\":\"n1\""),
 		PARTS("", "", "\"ExecutionManager\":1000"),
 		PARTS("", "", "\"RuntimeTypeSystem\":2"),
@@ -368,13 +388,13 @@ UNIT_TEST(where_the_jits_flags_lie)
 	_cleanup_(descriptor_deinit) struct descriptor d;
 	struct layout layout;
 
-	for (unsigned int major = 8; major <= 10; major++) {
+	for (unsigned int major = 8; major <= 11; major++) {
 		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
 		assert_int_equal(layout.at[JIT_INFO_FLAGS], 40);
 	}
 	/* What is not known is not guessed. */
 	open_golden(&d, "contract-10.json");
-	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
+	assert_int_equal(layout_init(&layout, 12, d.contract, NULL), 0);
 	assert_false(layout_has(&layout, JIT_INFO_FLAGS));
 }
 
@@ -387,10 +407,10 @@ UNIT_TEST(layouts_for_the_programs)
 	struct layout layout;
 
 	open_golden(&d, "contract-10.json");
-	assert_int_equal(layout_init(&layout, 11, d.contract, NULL), 0);
+	assert_int_equal(layout_init(&layout, 12, d.contract, NULL), 0);
 	assert_int_equal(layout_for_programs(&layout, &shared, &err), -ENOTSUP);
 	assert_int_equal(shared.has_layout, 0);
-	for (unsigned int major = 8; major <= 10; major++) {
+	for (unsigned int major = 8; major <= 11; major++) {
 		shared = (struct follow_shared){ 0 };
 		assert_int_equal(layout_init(&layout, major, NULL, NULL), 0);
 		assert_int_equal(layout_for_programs(&layout, &shared, NULL), 0);
@@ -425,7 +445,7 @@ UNIT_TEST(a_newer_runtime)
 	world_init(&world, 10, WORLD_ROOM);
 	pointers[20] = world.range_map;
 	world.contract_at = world_contract(&world, json, pointers, 24);
-	world.major = 11;
+	world.major = 12;
 	heap = world_heap(&world, 4096, false);
 	desc = world_method(&world, world_type(&world, world_file_module(&world, "tiny-il.dll"), 2),
 			    2, WORLD_METHOD_TIERED | WORLD_METHOD_SLOT);

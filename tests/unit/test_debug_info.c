@@ -83,7 +83,7 @@ static void put_entries(struct writer *to, enum debug_info_format format)
 	uint32_t last = 0;
 
 	put_number(to, (uint32_t)count);
-	if (format == DEBUG_INFO_PACKED) {
+	if (format != DEBUG_INFO_NIBBLES) {
 		put_number(to, NATIVE_BITS - 1);
 		put_number(to, IL_BITS - 1);
 		flush(to);
@@ -91,8 +91,8 @@ static void put_entries(struct writer *to, enum debug_info_format format)
 	for (size_t i = 0; i < count; i++) {
 		const struct mapping_entry *entry = &entries[i];
 
-		if (format == DEBUG_INFO_PACKED) {
-			put_bits(to, entry->source, 2);
+		if (format != DEBUG_INFO_NIBBLES) {
+			put_bits(to, entry->source, format == DEBUG_INFO_PACKED ? 2 : 3);
 			put_bits(to, entry->native - last, NATIVE_BITS);
 			put_bits(to, (uint32_t)(entry->il + 3), IL_BITS);
 		} else {
@@ -131,9 +131,25 @@ static struct writer whole(enum debug_info_format format, bool instrumented)
 	return info;
 }
 
-static void check(enum debug_info_format format, bool instrumented)
+/* With the sizes of all parts, of which none but the first are there. */
+static struct writer sized(uint32_t uninstrumented)
 {
-	struct writer info = whole(format, instrumented);
+	struct writer bounds = { .bit = 0 }, info = { .bit = 0 };
+	const uint32_t others[] = { 1000, uninstrumented, 76, 3, 1 };
+
+	put_entries(&bounds, DEBUG_INFO_SIZED);
+	put_number(&info, 0);
+	put_number(&info, (uint32_t)(bounds.bit / 8));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		put_number(&info, others[i]);
+	flush(&info);
+	memcpy(info.bytes + info.bit / 8, bounds.bytes, bounds.bit / 8);
+	info.bit += bounds.bit;
+	return info;
+}
+
+static void check_info(enum debug_info_format format, struct writer info)
+{
 	struct debug_info_bounds bounds;
 	struct span bytes;
 	uint32_t il;
@@ -149,6 +165,11 @@ static void check(enum debug_info_format format, bool instrumented)
 			debug_info_find_il((struct span){ bytes.start, size }, format, 0, &il));
 }
 
+static void check(enum debug_info_format format, bool instrumented)
+{
+	check_info(format, whole(format, instrumented));
+}
+
 UNIT_TEST(nibbles)
 {
 	check(DEBUG_INFO_NIBBLES, false);
@@ -158,6 +179,16 @@ UNIT_TEST(packed)
 {
 	check(DEBUG_INFO_PACKED, false);
 	check(DEBUG_INFO_PACKED, true);
+}
+
+UNIT_TEST(sized_parts)
+{
+	struct writer of_profiler = sized(20);
+	struct debug_info_bounds bounds;
+
+	check(DEBUG_INFO_SIZED, false);
+	check_info(DEBUG_INFO_SIZED, sized(0));
+	assert_false(debug_info_read_head(written(&of_profiler), DEBUG_INFO_SIZED, &bounds));
 }
 
 /* Examples of the runtime's sources (inc/nibblestream.h), where those of 64 and 65 are wrong. */
@@ -185,11 +216,12 @@ UNIT_TEST(damaged)
 	static const uint8_t endless[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	static const uint8_t huge[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00, 0x00, 0x00 };
 	static const uint8_t wide[] = { 0x01, 0xcc, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	const enum debug_info_format formats[] = { DEBUG_INFO_NIBBLES, DEBUG_INFO_PACKED };
+	const enum debug_info_format formats[] = { DEBUG_INFO_NIBBLES, DEBUG_INFO_PACKED,
+						   DEBUG_INFO_SIZED };
 	struct debug_info_bounds bounds;
 	uint32_t il;
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		assert_false(debug_info_read_head((struct span){ endless, sizeof(endless) },
 						  formats[i], &bounds));
 		assert_false(debug_info_read_head((struct span){ 0 }, formats[i], &bounds));
@@ -205,8 +237,7 @@ static uint64_t put_info(struct fixture *f, bool patchpoint, bool rich)
 {
 	enum { LOCALS = 3, RICH_BYTES = 7, EXTRA_PATCHPOINT = 1, EXTRA_RICH = 2 };
 	struct world *world = &f->world;
-	struct writer info = whole(
-		world->layout.debug_info_packed ? DEBUG_INFO_PACKED : DEBUG_INFO_NIBBLES, false);
+	struct writer info = whole(world->layout.debug_info, false);
 	uint64_t start = world_alloc(world, 2 * ROOM), at = start;
 
 	world_put(world, at++, (patchpoint ? EXTRA_PATCHPOINT : 0) | (rich ? EXTRA_RICH : 0), 1);

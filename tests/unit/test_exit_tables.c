@@ -160,6 +160,31 @@ UNIT_TEST(bodies_entered_midway)
 	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 10);
 }
 
+/* A loop that may go on in such a body does so by a jump to what a call has given, with its frame. */
+UNIT_TEST(bodies_left_midway)
+{
+	struct body body = { .left = true };
+	const struct exits *exits;
+
+	/* push rax; call out; jmp rax; pop rax; ret */
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0xff, 0xe0, 0x58, 0xc3);
+	exits = find(&body);
+	assert_int_equal(exits->count, 1);
+	expect(exits, 0, 9, EXIT_RETURN, EXIT_DEPTH_UNKNOWN);
+	body.left = false;
+	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 6);
+	/* jmp rcx; nop in between; jmp [rax]; and one that others jump to */
+	body.left = true;
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0xff, 0xe1, 0x58, 0xc3);
+	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 6);
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0x90, 0xff, 0xe0, 0x58, 0xc3);
+	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 7);
+	HOT(&body, 0x50, 0xe8, 0, 1, 0, 0, 0xff, 0x20, 0x58, 0xc3);
+	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 6);
+	HOT(&body, 0x50, 0x74, 5, 0xe8, 0, 1, 0, 0, 0xff, 0xe0, 0x58, 0xc3);
+	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 8);
+}
+
 /* Where the parts come from ------------------------------------------------------------ */
 
 enum {

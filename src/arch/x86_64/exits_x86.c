@@ -235,6 +235,16 @@ static bool is_level(const struct insn *insn, int32_t level)
 	       level == EXIT_DEPTH_UNKNOWN;
 }
 
+/* Does the body go on elsewhere there, if the call before it says so? */
+static bool is_left_midway(const struct exit_scratch *scratch, const struct insn *insn)
+{
+	const struct insn *call = insn - 1;
+
+	return scratch->body->left_midway && insn->flow == INSN_JUMP_REGISTER &&
+	       insn->jump == GPR_RAX && !insn->is_target && insn > scratch->insns &&
+	       call->part == insn->part && call->flow == INSN_CALL;
+}
+
 /*
  * Of a jump to where a register or memory says. Through a table that was understood it stays in the
  * body. If it may go by a table that was not, nobody knows. All else is the address of a function:
@@ -257,7 +267,8 @@ static void judge_indirect(struct exits *exits, const struct insn *insn, int32_t
 	} else if (is_handler(part_of(scratch, insn))) {
 		refuse(exits, EXITS_HANDLER_LEAVES, at);
 	} else if (!is_level(insn, level)) {
-		refuse(exits, EXITS_UNBALANCED, at);
+		if (!is_left_midway(scratch, insn))
+			refuse(exits, EXITS_UNBALANCED, at);
 	} else {
 		add_exit(exits, insn, by_memory ? EXIT_JUMP_MEMORY : EXIT_JUMP_REGISTER);
 	}

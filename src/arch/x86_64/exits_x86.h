@@ -14,6 +14,7 @@
 enum {
 	GPRS = 16,
 	GPR_NONE = GPRS,
+	GPR_RAX = 0,
 	GPR_RSP = 4,
 	GPR_RBP = 5,
 	STACK_WORD = 8,

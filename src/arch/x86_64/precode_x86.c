@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The same in .NET 8, 9 and 10. */
+/* The same in .NET 8 to 11. */
 #include "code/precode.h"
 
 #include <string.h>

@@ -88,6 +88,7 @@ enum reason timing_find(struct compilations *jit, const struct copy *copy, struc
 		.part_count = ops->find_parts((struct address){ event->code }, code,
 					      copy_bytes(copy, COPY_UNWINDS), parts),
 		.entered_midway = site->tier == TIER_OSR,
+		.left_midway = tier_may_be_left(site->tier),
 		.read = read_written,
 		.ctx = &written,
 	};

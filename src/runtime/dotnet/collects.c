@@ -2,8 +2,8 @@
 /*
  * Where the collector is told that it has done: the runtime's RestartEE() calls
  * IGCHeap::SetGCInProgress(false) before it lets threads go on (src/coreclr/vm/threadsuspend.cpp).
- * That is a virtual function of the object g_pGCHeap, at the same place of its table in .NET 8, 9
- * and 10 (src/coreclr/gc/gcinterface.h), whichever collector it is.
+ * That is a virtual function of the object g_pGCHeap, at the same place of its table in .NET 8 to
+ * 11 (src/coreclr/gc/gcinterface.h), whichever collector it is.
  *
  * And where a Task has the exception that it has faulted by, for those who ask for both.
  */

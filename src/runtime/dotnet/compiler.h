@@ -3,7 +3,7 @@
  * Where the JIT's compileMethod lies in its file: a uprobe at its entry and one at its `ret` see
  * every method as it is compiled. It is no export but the first virtual function of the object that
  * is: ICorJitCompiler, in dotnet/runtime src/coreclr/inc/corjit.h, which is laid out alike in .NET
- * 8, 9 and 10.
+ * 8 to 11.
  *
  * A probe in the wrong place damages the target, so what is found has also been decoded: it is a
  * function with one `ret`, where the stack pointer is what it was at the entry, however it gets

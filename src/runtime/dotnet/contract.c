@@ -170,14 +170,13 @@ unsigned int contract_version(const struct contract *contract, const char *algor
 	struct json_object *version;
 	const char *text;
 	uint64_t number;
+	bool anew;
 
 	if (!json_object_object_get_ex(contract->contracts, algorithm, &version))
 		return 0;
-	/* A number, or from .NET 11 on a string: "c1". */
 	text = json_object_get_string(version);
-	if (json_object_is_type(version, json_type_string) && text[0] == 'c')
-		text++;
-	if (!read_digits(text, &number) || number == 0 || number > CONTRACT_VERSION_STRANGE)
+	anew = json_object_is_type(version, json_type_string) && text[0] == 'c';
+	if (!read_digits(text + anew, &number) || number == 0 || number > CONTRACT_VERSION_STRANGE)
 		return CONTRACT_VERSION_STRANGE;
-	return (unsigned int)number;
+	return (unsigned int)number | (anew ? CONTRACT_ANEW : 0);
 }

@@ -33,7 +33,11 @@ bool contract_global(const struct contract *contract, const char *name, uint64_t
 /* What contract_version() gives for a version that makes no sense here; none is as high. */
 enum { CONTRACT_VERSION_STRANGE = UINT8_MAX };
 
-/* The version of one of its algorithms, "ExecutionManager"; 0 if it says nothing of it. */
+/*
+ * The version of one of its algorithms, "ExecutionManager"; 0 if it says nothing of it. A number, or
+ * from .NET 11 on, where they were counted anew, a string: "c1" is CONTRACT_ANEW | 1.
+ */
+enum { CONTRACT_NUMBER = UINT8_MAX, CONTRACT_ANEW = 1 << 8 };
 unsigned int contract_version(const struct contract *contract, const char *algorithm);
 
 #endif

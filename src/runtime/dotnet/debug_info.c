@@ -10,6 +10,7 @@ enum {
 
 	SOURCE_CALL = 0x10, /* ICorDebugInfo::CALL_INSTRUCTION */
 	PACKED_SOURCE_BITS = 2,
+	SIZED_SOURCE_BITS = 3,
 	PACKED_SOURCE_CALL = 1, /* the same there */
 	WIDTH_MAX = 32,
 };
@@ -65,12 +66,35 @@ static uint32_t take_number(struct reader *reader)
 	return 0;
 }
 
+/*
+ * Of bounds and variables; or first 0, then those, of bounds before a profiler has put in something,
+ * and of three other things. Where what is not a profiler's lies then is not known.
+ */
+static bool read_sizes(struct reader *reader, struct debug_info_bounds *bounds)
+{
+	enum { OTHERS = 3 };
+	bool all = (bounds->size = take_number(reader)) == 0;
+	uint32_t uninstrumented = 0;
+
+	if (all)
+		bounds->size = take_number(reader);
+	(void)take_number(reader);
+	if (all)
+		uninstrumented = take_number(reader);
+	for (int i = 0; all && i < OTHERS; i++)
+		(void)take_number(reader);
+	bounds->offset = (uint32_t)cursor_offset(&reader->c);
+	return cursor_ok(&reader->c) && bounds->size > 0 && !uninstrumented;
+}
+
 bool debug_info_read_head(struct span bytes, enum debug_info_format format,
 			  struct debug_info_bounds *bounds)
 {
 	struct reader reader = { .c = cursor_over(bytes) };
 	uint32_t before = 0;
 
+	if (format == DEBUG_INFO_SIZED)
+		return read_sizes(&reader, bounds);
 	bounds->size = take_number(&reader);
 	/* What a profiler has put in comes first, and is not what the compiler wrote lines of. */
 	if (format == DEBUG_INFO_PACKED && bounds->size == HAS_INSTRUMENTED_BOUNDS) {
@@ -105,7 +129,8 @@ static bool next(struct reader *reader, enum debug_info_format format, struct en
 		source = take_number(reader);
 		entry->is_call = source & SOURCE_CALL;
 	} else {
-		source = take_bits(reader, PACKED_SOURCE_BITS);
+		source = take_bits(reader, format == DEBUG_INFO_PACKED ? PACKED_SOURCE_BITS :
+									 SIZED_SOURCE_BITS);
 		reader->native += take_bits(reader, reader->native_width);
 		entry->il = (int32_t)(take_bits(reader, reader->il_width) + (uint32_t)IL_BIAS);
 		entry->is_call = source & PACKED_SOURCE_CALL;

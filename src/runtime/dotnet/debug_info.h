@@ -17,9 +17,10 @@
 enum debug_info_format {
 	DEBUG_INFO_NIBBLES, /* .NET 8 and 9, ReadyToRun before 16 */
 	DEBUG_INFO_PACKED,  /* .NET 10, ReadyToRun 16 */
+	DEBUG_INFO_SIZED,   /* .NET 11, ReadyToRun 26: the sizes of all parts may come first */
 };
 
-enum { DEBUG_INFO_HEAD_BYTES = 24 }; /* it is no longer than this */
+enum { DEBUG_INFO_HEAD_BYTES = 40 }; /* it is no longer than this */
 
 /* Where the bounds lie, from the beginning of the head. */
 struct debug_info_bounds {

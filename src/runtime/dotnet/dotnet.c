@@ -60,14 +60,16 @@ static int read_images(struct dotnet *dotnet, const struct target_file *file, st
 static int read_new_images(struct dotnet *dotnet, struct error *err)
 {
 	const struct target *target = dotnet->target;
+	bool again = dotnet->files_read != 0;
 	int result = 0;
 
+	dotnet->images.r2r_major = dotnet->managed ? r2r_major_of(dotnet->about.major) : 0;
 	for (; dotnet->files_read < target->files.count && result == 0; dotnet->files_read++) {
 		progress_tell("reading images", dotnet->files_read, target->files.count);
 		result = read_images(dotnet, &target->files.files[dotnet->files_read], err);
 	}
 	/* More of a single-file executable may be mapped by now. */
-	if (result == 0 && dotnet->about.single_file)
+	if (result == 0 && again && dotnet->about.single_file)
 		result = read_images(dotnet, target_file(target, dotnet->about.file), err);
 	return result;
 }
@@ -287,9 +289,10 @@ static int create(struct runtime **out, struct target *target, const struct runt
 static int read_all(struct runtime *runtime, struct error *err)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
-	int result = read_new_images(dotnet, err);
+	int result;
 
 	dotnet->managed = dotnet_find_runtime(&dotnet->target->files, &dotnet->about);
+	result = read_new_images(dotnet, err);
 	if (result == 0 && dotnet->managed) {
 		result = dotnet_read_jit(dotnet, err);
 		link_new_images(dotnet);

@@ -16,7 +16,7 @@
 
 enum {
 	/*
-	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8, 9 and 10.
+	 * CORJIT_FLAGS, dotnet/runtime src/coreclr/inc/corjitflags.h; the same in .NET 8 to 11.
 	 */
 	JIT_FLAG_OSR = 7,
 	JIT_FLAG_INSTRUMENTED = 18,

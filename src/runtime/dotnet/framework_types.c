@@ -5,7 +5,7 @@
  *
  * Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading/Tasks/{Task,
  * Future,ValueTask}.cs, and src/coreclr/System.Private.CoreLib/src/System/Delegate.CoreCLR.cs; the
- * same in .NET 8, 9 and 10.
+ * same in .NET 8 to 11, but for a name.
  */
 #include "runtime/dotnet/framework_types.h"
 
@@ -121,6 +121,8 @@ static void make_delegate(struct type_maker *maker, struct value_type *type, uin
 	for (size_t i = 0; i < VALUE_DELEGATE_FIELDS; i++) {
 		const struct value_field *field = find_field(type, names[i]);
 
+		if (!field && i == VALUE_DELEGATE_OTHERS)
+			field = find_field(type, VALUE_DELEGATE_EXTRA);
 		if (!field)
 			return;
 		fields[i] = *field;

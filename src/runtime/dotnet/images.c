@@ -70,6 +70,10 @@ static int read_parts(struct dotnet_images *images, struct dotnet_image *image)
 	/* Code that the image cannot name may still be named by a map file. */
 	if (image->kind == R2R_IMAGE || image->kind == R2R_COMPOSITE)
 		code_result = r2r_create(&image->r2r, &image->pe, &why);
+	if (image->r2r && images->r2r_major && r2r_major(image->r2r) != images->r2r_major) {
+		r2r_destroy(cleanup_take(image->r2r));
+		image->kind = R2R_NONE;
+	}
 	if (metadata.start)
 		metadata_result = read_metadata(image, metadata, &why);
 	if (metadata_result == -ENOMEM || code_result == -ENOMEM)
@@ -192,7 +196,8 @@ static int read_again(struct dotnet_images *images, struct dotnet_image *image,
 
 int dotnet_images_copy(struct dotnet_images *copy, const struct dotnet_images *images)
 {
-	*copy = (struct dotnet_images){ .compressed = images->compressed };
+	*copy = (struct dotnet_images){ .r2r_major = images->r2r_major,
+					.compressed = images->compressed };
 	for (size_t i = 0; i < images->count; i++) {
 		struct dotnet_image *image = calloc(1, sizeof(*image));
 

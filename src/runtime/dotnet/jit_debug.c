@@ -56,8 +56,7 @@ static struct span read_head(struct memory *memory, uint64_t at,
 bool jit_find_il(struct jit *jit, struct address code, uint32_t offset, uint32_t *il_offset)
 {
 	const struct clr *clr = &jit->clr;
-	const enum debug_info_format format =
-		clr->layout.debug_info_packed ? DEBUG_INFO_PACKED : DEBUG_INFO_NIBBLES;
+	const enum debug_info_format format = clr->layout.debug_info;
 	struct look look = look_into(clr->memory);
 	uint64_t header = look_u64(&look, code.value - CODE_HEADER_BYTES);
 	uint64_t info = clr_u64(clr, &look, header, CODE_DEBUG_INFO);
@@ -67,7 +66,8 @@ bool jit_find_il(struct jit *jit, struct address code, uint32_t offset, uint32_t
 
 	if (look.bad || !info)
 		return false;
-	info = skip_extras(clr, &look, info);
+	if (format != DEBUG_INFO_SIZED)
+		info = skip_extras(clr, &look, info);
 	if (look.bad ||
 	    !debug_info_read_head(read_head(clr->memory, info, head), format, &bounds) ||
 	    bounds.size > BOUNDS_MAX_BYTES || bounds.offset > BOUNDS_MAX_BYTES)

@@ -12,7 +12,7 @@
 
 enum {
 	OLDEST = 8,
-	NEWEST = 10, /* that the table knows */
+	NEWEST = 11, /* that the table knows */
 	VERSIONS = NEWEST - OLDEST + 1,
 	NONE = LAYOUT_ABSENT,
 
@@ -24,9 +24,11 @@ enum {
 };
 
 /*
- * A field's name in the descriptor, and its offset in .NET 8, 9 and 10 for where there is no
- * descriptor or it leaves the field out. Behind it the file that declares it, in
- * dotnet/runtime src/coreclr/vm at v8.0.31, v9.0.20 and v10.0.12.
+ * A field's name in the descriptor, and its offset in .NET 8, 9, 10 and 11 for where there is no
+ * descriptor or it leaves the field out. Before them the file that declares it, in dotnet/runtime
+ * src/coreclr/vm at v8.0.31, v9.0.20 and v10.0.12; what 11.0.0 does not describe was measured: by
+ * what settings change (EEConfig), what the JIT is given (CEEJitInfo), and the rest as by the tests
+ * of bodies, stacks and exceptions nothing else is.
  */
 static const struct {
 	const char *type;
@@ -34,145 +36,150 @@ static const struct {
 	int16_t offset[VERSIONS];
 } rows[LAYOUT_FIELDS] = {
 	/* codeman.h */
-	[RANGE_MAP_TOP] = { "RangeSectionMap", "TopLevelData", { 0, 0, 0 } },
-	[FRAGMENT_NEXT] = { "RangeSectionFragment", "Next", { 0, 0, 0 } },
-	[FRAGMENT_SECTION] = { "RangeSectionFragment", "RangeSection", { 24, 24, 24 } },
-	[SECTION_BEGIN] = { "RangeSection", "RangeBegin", { 0, 0, 0 } },
-	[SECTION_END] = { "RangeSection", "RangeEndOpen", { 8, 8, 8 } },
-	[SECTION_FLAGS] = { "RangeSection", "Flags", { 16, 16, 16 } },
-	[SECTION_JIT_MANAGER] = { "RangeSection", "JitManager", { 24, 24, 24 } },
-	[SECTION_R2R_MODULE] = { "RangeSection", "R2RModule", { 32, 32, 32 } },
-	[SECTION_HEAP_LIST] = { "RangeSection", "HeapList", { 40, 40, 40 } },
-	[HEAP_END] = { "CodeHeapListNode", "EndAddress", { 24, 24, 24 } },
-	[HEAP_MAP_BASE] = { "CodeHeapListNode", "MapBase", { 32, 32, 32 } },
-	[HEAP_NIBBLE_MAP] = { "CodeHeapListNode", "HeaderMap", { 40, 40, 40 } },
-	[HEAP_UNWIND_BASE] = { "CodeHeapListNode", "ModuleBase", { 72, 72, 72 } },
-	[CODE_EH_INFO] = { "RealCodeHeader", "EHInfo", { 8, 8, 8 } },
-	[CODE_METHOD_DESC] = { "RealCodeHeader", "MethodDesc", { 24, 24, 24 } },
-	[CODE_UNWIND_COUNT] = { "RealCodeHeader", "NumUnwindInfos", { 32, 32, 32 } },
-	[CODE_UNWINDS] = { "RealCodeHeader", "UnwindInfos", { 36, 36, 36 } },
+	[RANGE_MAP_TOP] = { "RangeSectionMap", "TopLevelData", { 0, 0, 0, 0 } },
+	[FRAGMENT_NEXT] = { "RangeSectionFragment", "Next", { 0, 0, 0, 0 } },
+	[FRAGMENT_SECTION] = { "RangeSectionFragment", "RangeSection", { 24, 24, 24, 24 } },
+	[SECTION_BEGIN] = { "RangeSection", "RangeBegin", { 0, 0, 0, 0 } },
+	[SECTION_END] = { "RangeSection", "RangeEndOpen", { 8, 8, 8, 8 } },
+	[SECTION_FLAGS] = { "RangeSection", "Flags", { 16, 16, 16, 16 } },
+	[SECTION_JIT_MANAGER] = { "RangeSection", "JitManager", { 24, 24, 24, 24 } },
+	[SECTION_R2R_MODULE] = { "RangeSection", "R2RModule", { 32, 32, 32, 32 } },
+	[SECTION_HEAP_LIST] = { "RangeSection", "HeapList", { 40, 40, 40, 40 } },
+	[HEAP_END] = { "CodeHeapListNode", "EndAddress", { 24, 24, 24, 24 } },
+	[HEAP_MAP_BASE] = { "CodeHeapListNode", "MapBase", { 32, 32, 32, 32 } },
+	[HEAP_NIBBLE_MAP] = { "CodeHeapListNode", "HeaderMap", { 40, 40, 40, 40 } },
+	[HEAP_UNWIND_BASE] = { "CodeHeapListNode", "ModuleBase", { 72, 72, 72, 72 } },
+	[CODE_EH_INFO] = { "RealCodeHeader", "EHInfo", { 8, 8, 8, 8 } },
+	[CODE_METHOD_DESC] = { "RealCodeHeader", "MethodDesc", { 24, 24, 24, 24 } },
+	[CODE_UNWIND_COUNT] = { "RealCodeHeader", "NumUnwindInfos", { 32, 32, 32, 32 } },
+	[CODE_UNWINDS] = { "RealCodeHeader", "UnwindInfos", { 36, 36, 36, 36 } },
 
 	/* method.hpp */
-	[METHOD_TOKEN] = { "MethodDesc", "Flags3AndTokenRemainder", { 0, 0, 0 } },
-	[METHOD_CHUNK_INDEX] = { "MethodDesc", "ChunkIndex", { 2, 2, 2 } },
-	[METHOD_FLAGS] = { "MethodDesc", "Flags", { 6, 6, 6 } },
-	[METHOD_CODE_DATA] = { "MethodDesc", "CodeData", { NONE, 8, 8 } },
-	[CHUNK_METHOD_TABLE] = { "MethodDescChunk", "MethodTable", { 0, 0, 0 } },
-	[CHUNK_TOKEN_RANGE] = { "MethodDescChunk", "FlagsAndTokenRange", { 18, 18, 18 } },
-	[CHUNK_SIZE] = { "MethodDescChunk", "!", { 24, 24, 24 } },
-	[INSTANTIATED_ARGS] = { "InstantiatedMethodDesc", "PerInstInfo", { 16, 24, 24 } },
-	[INSTANTIATED_ARG_COUNT] = { "InstantiatedMethodDesc", "NumGenericArgs", { 26, 34, 34 } },
-	[STORED_SIG] = { "StoredSigMethodDesc", "Sig", { 8, 16, 16 } },
-	[STORED_SIG_SIZE] = { "StoredSigMethodDesc", "cSig", { 16, 24, 24 } },
-	[DYNAMIC_NAME] = { "DynamicMethodDesc", "MethodName", { 24, 32, 32 } },
+	[METHOD_TOKEN] = { "MethodDesc", "Flags3AndTokenRemainder", { 0, 0, 0, 0 } },
+	[METHOD_CHUNK_INDEX] = { "MethodDesc", "ChunkIndex", { 2, 2, 2, 2 } },
+	[METHOD_FLAGS] = { "MethodDesc", "Flags", { 6, 6, 6, 6 } },
+	[METHOD_CODE_DATA] = { "MethodDesc", "CodeData", { NONE, 8, 8, 8 } },
+	[CHUNK_METHOD_TABLE] = { "MethodDescChunk", "MethodTable", { 0, 0, 0, 0 } },
+	[CHUNK_TOKEN_RANGE] = { "MethodDescChunk", "FlagsAndTokenRange", { 18, 18, 18, 18 } },
+	[CHUNK_SIZE] = { "MethodDescChunk", "!", { 24, 24, 24, 24 } },
+	[INSTANTIATED_ARGS] = { "InstantiatedMethodDesc", "PerInstInfo", { 16, 24, 24, 24 } },
+	[INSTANTIATED_ARG_COUNT] = { "InstantiatedMethodDesc",
+				     "NumGenericArgs",
+				     { 26, 34, 34, 34 } },
+	[STORED_SIG] = { "StoredSigMethodDesc", "Sig", { 8, 16, 16, 16 } },
+	[STORED_SIG_SIZE] = { "StoredSigMethodDesc", "cSig", { 16, 24, 24, 24 } },
+	[DYNAMIC_NAME] = { "DynamicMethodDesc", "MethodName", { 24, 32, 32, 32 } },
 
 	/* method.hpp, codeversion.h, appdomain.hpp, loaderallocator.hpp, callcounting.h, shash.h */
-	[DOMAIN_VERSIONS] = { "AppDomain", "MethodDescVersioningStates", { 2520, NONE, NONE } },
-	[CODE_DATA_VERSIONING] = { "MethodDescCodeData", "VersioningState", { NONE, 0, 0 } },
-	[VERSIONING_METHOD_DESC] = { "MethodDescVersioningState", "MethodDesc", { 0, 0, 0 } },
-	[VERSIONING_FLAGS] = { "MethodDescVersioningState", "Flags", { 8, 8, 8 } },
+	[DOMAIN_VERSIONS] = { "AppDomain",
+			      "MethodDescVersioningStates",
+			      { 2520, NONE, NONE, NONE } },
+	[CODE_DATA_VERSIONING] = { "MethodDescCodeData", "VersioningState", { NONE, 0, 0, 0 } },
+	[CODE_DATA_TIER] = { "MethodDescCodeData", "OptimizationTier", { NONE, NONE, NONE, 8 } },
+	[VERSIONING_METHOD_DESC] = { "MethodDescVersioningState", "MethodDesc", { 0, 0, 0, 0 } },
+	[VERSIONING_FLAGS] = { "MethodDescVersioningState", "Flags", { 8, 8, 8, 8 } },
 	[VERSIONING_FIRST] = { "MethodDescVersioningState",
 			       "NativeCodeVersionNode",
-			       { 16, 16, 16 } },
-	[VERSION_CODE] = { "NativeCodeVersionNode", "NativeCode", { 0, 0, 0 } },
-	[VERSION_METHOD_DESC] = { "NativeCodeVersionNode", "MethodDesc", { 8, 8, 8 } },
-	[VERSION_NEXT] = { "NativeCodeVersionNode", "Next", { 24, 24, 24 } },
-	[VERSION_IL_VERSION] = { "NativeCodeVersionNode", "ILVersionId", { 16, 16, 16 } },
-	[VERSION_ID] = { "NativeCodeVersionNode", "Id", { 32, 32, 32 } },
-	[VERSION_TIER] = { "NativeCodeVersionNode", "OptimizationTier", { 36, 36, 36 } },
-	[VERSION_FLAGS] = { "NativeCodeVersionNode", "Flags", { 52, 52, 52 } },
+			       { 16, 16, 16, 16 } },
+	[VERSION_CODE] = { "NativeCodeVersionNode", "NativeCode", { 0, 0, 0, 0 } },
+	[VERSION_METHOD_DESC] = { "NativeCodeVersionNode", "MethodDesc", { 8, 8, 8, 8 } },
+	[VERSION_NEXT] = { "NativeCodeVersionNode", "Next", { 24, 24, 24, 24 } },
+	[VERSION_IL_VERSION] = { "NativeCodeVersionNode", "ILVersionId", { 16, 16, 16, 16 } },
+	[VERSION_ID] = { "NativeCodeVersionNode", "Id", { 32, 32, 32, 32 } },
+	[VERSION_TIER] = { "NativeCodeVersionNode", "OptimizationTier", { 36, 36, 36, 36 } },
+	[VERSION_FLAGS] = { "NativeCodeVersionNode", "Flags", { 52, 52, 52, 52 } },
 	[ALLOCATOR_CALL_COUNTING] = { "LoaderAllocator",
 				      "CallCountingManager",
-				      { 2344, 2664, 1992 } },
-	[CALL_COUNTING_KIND] = { "CallCountingInfo", "StorageKind", { 0, 0, 0 } },
-	[CALL_COUNTING_METHOD] = { "CallCountingInfo", "MethodDesc", { 8, 8, 8 } },
-	[CALL_COUNTING_STAGE] = { "CallCountingInfo", "Stage", { 26, 26, 26 } },
-	[HASH_TABLE] = { "SHash", "Table", { 0, 0, 0 } },
-	[HASH_SIZE] = { "SHash", "TableSize", { 8, 8, 8 } },
+				      { 2344, 2664, 1992, NONE } },
+	[CALL_COUNTING_KIND] = { "CallCountingInfo", "StorageKind", { 0, 0, 0, 0 } },
+	[CALL_COUNTING_METHOD] = { "CallCountingInfo", "MethodDesc", { 8, 8, 8, 8 } },
+	[CALL_COUNTING_STAGE] = { "CallCountingInfo", "Stage", { 26, 26, 26, 26 } },
+	[HASH_TABLE] = { "SHash", "Table", { 0, 0, 0, 0 } },
+	[HASH_SIZE] = { "SHash", "TableSize", { 8, 8, 8, 8 } },
 	/* eeconfig.h */
-	[CONFIG_MIN_OPTS] = { "EEConfig", "JitMinOpts", { 10, 10, 10 } },
-	[CONFIG_PGO] = { "EEConfig", "TieredPGO", { 156, 120, 120 } },
-	[CONFIG_PGO_ONLY_HOT] = { "EEConfig", "InstrumentOnlyHotCode", { 157, 121, 121 } },
+	[CONFIG_MIN_OPTS] = { "EEConfig", "JitMinOpts", { 10, 10, 10, 10 } },
+	[CONFIG_PGO] = { "EEConfig", "TieredPGO", { 156, 120, 120, 128 } },
+	[CONFIG_PGO_ONLY_HOT] = { "EEConfig", "InstrumentOnlyHotCode", { 157, 121, 121, 129 } },
 
 	/* jitinterface.h: what the JIT gets as ICorJitInfo; CORJIT_FLAGS */
-	[JIT_INFO_FLAGS] = { "CEECodeGenInfo", "JitFlags", { 40, 40, 40 } },
-	[JIT_INFO_CODE] = { "CEEJitInfo", "CodeHeader", { 104, 104, 88 } },
-	[JIT_INFO_WRITTEN] = { "CEEJitInfo", "CodeHeaderRW", { 112, 112, 96 } },
-	[JIT_INFO_SIZE] = { "CEEJitInfo", "codeWriteBufferSize", { 120, 120, 104 } },
+	[JIT_INFO_FLAGS] = { "CEECodeGenInfo", "JitFlags", { 40, 40, 40, 40 } },
+	[JIT_INFO_CODE] = { "CEEJitInfo", "CodeHeader", { 104, 104, 88, 88 } },
+	[JIT_INFO_WRITTEN] = { "CEEJitInfo", "CodeHeaderRW", { 112, 112, 96, 96 } },
+	[JIT_INFO_SIZE] = { "CEEJitInfo", "codeWriteBufferSize", { 120, 120, 104, 104 } },
 
 	/* methodtable.h, class.h, typedesc.h */
-	[TABLE_FLAGS] = { "MethodTable", "MTFlags", { 0, 0, 0 } },
-	[TABLE_FLAGS2] = { "MethodTable", "MTFlags2", { 8, 8, 8 } },
-	[TABLE_BASE_SIZE] = { "MethodTable", "BaseSize", { 4, 4, 4 } },
-	[TABLE_TOKEN16] = { "MethodTable", "Token", { 10, NONE, NONE } },
-	[TABLE_VIRTUALS] = { "MethodTable", "NumVirtuals", { 12, 12, 12 } },
-	[TABLE_MODULE_FIELD] = { "MethodTable", "Module", { 24, 24, 24 } },
-	[TABLE_CLASS] = { "MethodTable", "EEClassOrCanonMT", { 40, 40, 40 } },
-	[TABLE_PER_INST] = { "MethodTable", "PerInstInfo", { 48, 48, 48 } },
-	[TABLE_PARENT] = { "MethodTable", "ParentMethodTable", { 16, 16, 16 } },
-	[CLASS_FIELDS] = { "EEClass", "FieldDescList", { 24, 24, 24 } },
+	[TABLE_FLAGS] = { "MethodTable", "MTFlags", { 0, 0, 0, 0 } },
+	[TABLE_FLAGS2] = { "MethodTable", "MTFlags2", { 8, 8, 8, 8 } },
+	[TABLE_BASE_SIZE] = { "MethodTable", "BaseSize", { 4, 4, 4, 4 } },
+	[TABLE_TOKEN16] = { "MethodTable", "Token", { 10, NONE, NONE, NONE } },
+	[TABLE_VIRTUALS] = { "MethodTable", "NumVirtuals", { 12, 12, 12, 12 } },
+	[TABLE_MODULE_FIELD] = { "MethodTable", "Module", { 24, 24, 24, 24 } },
+	[TABLE_CLASS] = { "MethodTable", "EEClassOrCanonMT", { 40, 40, 40, 40 } },
+	[TABLE_PER_INST] = { "MethodTable", "PerInstInfo", { 48, 48, 48, 48 } },
+	[TABLE_PARENT] = { "MethodTable", "ParentMethodTable", { 16, 16, 16, 16 } },
+	[CLASS_FIELDS] = { "EEClass", "FieldDescList", { 24, 24, 24, 24 } },
 	/* .NET 8 has these three packed at the end: see clr_fields.c. */
-	[CLASS_INSTANCE_FIELDS] = { "EEClass", "NumInstanceFields", { NONE, 50, 50 } },
-	[CLASS_STATIC_FIELDS] = { "EEClass", "NumStaticFields", { NONE, 54, 54 } },
-	[CLASS_PADDING] = { "EEClass", "BaseSizePadding", { 51, 49, 49 } },
-	[CLASS_PACKED] = { "EEClass", "FieldsArePacked", { 49, NONE, NONE } },
-	[CLASS_FIXED_BYTES] = { "EEClass", "FixedEEClassFields", { 50, NONE, NONE } },
-	[CLASS_METHOD_TABLE] = { "EEClass", "MethodTable", { 16, 16, 16 } },
-	[GENERICS_DICTS] = { "GenericsDictInfo", "NumDicts", { 4, 4, 4 } },
-	[GENERICS_ARGS] = { "GenericsDictInfo", "NumTypeArgs", { 6, 6, 6 } },
-	[TYPE_DESC_FLAGS] = { "TypeDesc", "TypeAndFlags", { 0, 0, 0 } },
-	[PARAM_TYPE_ARG] = { "ParamTypeDesc", "TypeArg", { 8, 16, 16 } },
-	[FUNCTION_ARG_COUNT] = { "FnPtrTypeDesc", "NumArgs", { 16, 24, 24 } },
-	[FUNCTION_TYPES] = { "FnPtrTypeDesc", "RetAndArgTypes", { 24, 32, 32 } },
+	[CLASS_INSTANCE_FIELDS] = { "EEClass", "NumInstanceFields", { NONE, 50, 50, 50 } },
+	[CLASS_STATIC_FIELDS] = { "EEClass", "NumStaticFields", { NONE, 54, 54, 54 } },
+	[CLASS_PADDING] = { "EEClass", "BaseSizePadding", { 51, 49, 49, 49 } },
+	[CLASS_PACKED] = { "EEClass", "FieldsArePacked", { 49, NONE, NONE, NONE } },
+	[CLASS_FIXED_BYTES] = { "EEClass", "FixedEEClassFields", { 50, NONE, NONE, NONE } },
+	[CLASS_METHOD_TABLE] = { "EEClass", "MethodTable", { 16, 16, 16, 16 } },
+	[GENERICS_DICTS] = { "GenericsDictInfo", "NumDicts", { 4, 4, 4, 4 } },
+	[GENERICS_ARGS] = { "GenericsDictInfo", "NumTypeArgs", { 6, 6, 6, 6 } },
+	[TYPE_DESC_FLAGS] = { "TypeDesc", "TypeAndFlags", { 0, 0, 0, 0 } },
+	[PARAM_TYPE_ARG] = { "ParamTypeDesc", "TypeArg", { 8, 16, 16, 16 } },
+	[FUNCTION_ARG_COUNT] = { "FnPtrTypeDesc", "NumArgs", { 16, 24, 24, 24 } },
+	[FUNCTION_TYPES] = { "FnPtrTypeDesc", "RetAndArgTypes", { 24, 32, 32, 32 } },
 
 	/* ceeload.h, peassembly.h, peimage.h, peimagelayout.h, sbuffer.h */
-	[MODULE_FLAGS] = { "Module", "Flags", { 280, 296, 232 } },
-	[MODULE_LOADER_ALLOCATOR] = { "Module", "LoaderAllocator", { 248, 248, 176 } },
-	[MODULE_PE_ASSEMBLY] = { "Module", "PEAssembly", { 272, 280, 216 } },
-	[MODULE_DYNAMIC_METADATA] = { "Module", "DynamicMetadata", { 1688, 1120, 840 } },
-	[MODULE_TYPES] = { "Module", "TypeDefToMethodTableMap", { 752, 624, 416 } },
-	[MODULE_INSTANTIATIONS] = { "Module", "AvailableTypeParams", { 968, 808, 600 } },
-	[LOOKUP_NEXT] = { "ModuleLookupMap", "Next", { 0, 0, 0 } },
-	[LOOKUP_ENTRIES] = { "ModuleLookupMap", "TableData", { 8, 8, 8 } },
-	[LOOKUP_COUNT] = { "ModuleLookupMap", "Count", { 16, 16, 16 } },
-	[LOOKUP_FLAGS] = { "ModuleLookupMap", "SupportedFlagsMask", { 24, 24, 24 } },
-	[TYPE_HASH_BUCKETS] = { "EETypeHashTable", "Buckets", { 16, 16, 16 } },
-	[PE_ASSEMBLY_IMAGE] = { "PEAssembly", "PEImage", { 8, 8, 8 } },
-	[PE_IMAGE_LAYOUT] = { "PEImage", "LoadedImageLayout", { 120, 120, 128 } },
-	[PE_LAYOUT_BASE] = { "PEImageLayout", "Base", { 8, 8, 8 } },
-	[PE_LAYOUT_SIZE] = { "PEImageLayout", "Size", { 16, 16, 16 } },
-	[PE_LAYOUT_FLAGS] = { "PEImageLayout", "Flags", { 20, 20, 20 } },
-	[BUFFER_SIZE] = { "DynamicMetadata", "Size", { 0, 0, 0 } },
-	[BUFFER_BYTES] = { "DynamicMetadata", "Data", { 16, 4, 4 } },
+	[MODULE_FLAGS] = { "Module", "Flags", { 280, 296, 232, 232 } },
+	[MODULE_LOADER_ALLOCATOR] = { "Module", "LoaderAllocator", { 248, 248, 176, 176 } },
+	[MODULE_PE_ASSEMBLY] = { "Module", "PEAssembly", { 272, 280, 216, 216 } },
+	[MODULE_DYNAMIC_METADATA] = { "Module", "DynamicMetadata", { 1688, 1120, 840, 840 } },
+	[MODULE_TYPES] = { "Module", "TypeDefToMethodTableMap", { 752, 624, 416, 416 } },
+	[MODULE_INSTANTIATIONS] = { "Module", "AvailableTypeParams", { 968, 808, 600, 600 } },
+	[LOOKUP_NEXT] = { "ModuleLookupMap", "Next", { 0, 0, 0, 0 } },
+	[LOOKUP_ENTRIES] = { "ModuleLookupMap", "TableData", { 8, 8, 8, 8 } },
+	[LOOKUP_COUNT] = { "ModuleLookupMap", "Count", { 16, 16, 16, 16 } },
+	[LOOKUP_FLAGS] = { "ModuleLookupMap", "SupportedFlagsMask", { 24, 24, 24, 24 } },
+	[TYPE_HASH_BUCKETS] = { "EETypeHashTable", "Buckets", { 16, 16, 16, 16 } },
+	[PE_ASSEMBLY_IMAGE] = { "PEAssembly", "PEImage", { 8, 8, 8, 8 } },
+	[PE_IMAGE_LAYOUT] = { "PEImage", "LoadedImageLayout", { 120, 120, 128, 128 } },
+	[PE_LAYOUT_BASE] = { "PEImageLayout", "Base", { 8, 8, 8, 16 } },
+	[PE_LAYOUT_SIZE] = { "PEImageLayout", "Size", { 16, 16, 16, 24 } },
+	[PE_LAYOUT_FLAGS] = { "PEImageLayout", "Flags", { 20, 20, 20, 28 } },
+	[BUFFER_SIZE] = { "DynamicMetadata", "Size", { 0, 0, 0, 0 } },
+	[BUFFER_BYTES] = { "DynamicMetadata", "Data", { 16, 4, 4, 4 } },
 
 	/* object.h, exinfo.h; .NET 8 has no ExInfo on the stack that others are told of */
-	[EXCEPTION_MESSAGE] = { "Exception", "_message", { 16, 16, 16 } },
-	[THROWN_PREVIOUS] = { "ExceptionInfo", "PreviousNestedInfo", { NONE, 0, 0 } },
+	[EXCEPTION_MESSAGE] = { "Exception", "_message", { 16, 16, 16, 16 } },
+	[THROWN_PREVIOUS] = { "ExceptionInfo", "PreviousNestedInfo", { NONE, 0, 0, 0 } },
 
 	/*
 	 * Of the framework, in src/libraries/System.Private.CoreLib/src/System: as the type loader
 	 * lays them out, in the order of their declarations, references first.
 	 */
-	[TASK_PROPERTIES] = { "Task", "m_contingentProperties", { 40, 40, 40 } },
-	[PROPERTIES_HOLDER] = { "ContingentProperties", "m_exceptionsHolder", { 24, 24, 24 } },
-	[HOLDER_FAULTS] = { "TaskExceptionHolder", "m_faultExceptions", { 16, 16, 16 } },
-	[LIST_ITEMS] = { "List", "_items", { 8, 8, 8 } },
-	[DISPATCH_EXCEPTION] = { "ExceptionDispatchInfo", "_exception", { 8, 8, 8 } },
+	[TASK_PROPERTIES] = { "Task", "m_contingentProperties", { 40, 40, 40, 40 } },
+	[PROPERTIES_HOLDER] = { "ContingentProperties", "m_exceptionsHolder", { 24, 24, 24, 24 } },
+	[HOLDER_FAULTS] = { "TaskExceptionHolder", "m_faultExceptions", { 16, 16, 16, 16 } },
+	[LIST_ITEMS] = { "List", "_items", { 8, 8, 8, 8 } },
+	[DISPATCH_EXCEPTION] = { "ExceptionDispatchInfo", "_exception", { 8, 8, 8, 8 } },
 
 	/* codeman.h */
-	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48 } },
-	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288 } },
-	[HEAP_NEXT] = { "CodeHeapListNode", "Next", { 0, 0, 0 } },
-	[HEAP_OBJECT] = { "CodeHeapListNode", "Heap", { 8, 8, 8 } },
-	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16 } },
-	[CODE_DEBUG_INFO] = { "RealCodeHeader", "DebugInfo", { 0, 0, 0 } },
+	[SECTION_RANGE_LIST] = { "RangeSection", "RangeList", { 48, 48, 48, 48 } },
+	[RANGE_LIST_KIND] = { "CodeRangeMapRangeList", "RangeListType", { 288, 288, 288, 288 } },
+	[HEAP_NEXT] = { "CodeHeapListNode", "Next", { 0, 0, 0, 0 } },
+	[HEAP_OBJECT] = { "CodeHeapListNode", "Heap", { 8, 8, 8, 8 } },
+	[HEAP_START] = { "CodeHeapListNode", "StartAddress", { 16, 16, 16, 16 } },
+	[CODE_DEBUG_INFO] = { "RealCodeHeader", "DebugInfo", { 0, 0, 0, 0 } },
 	/* ../inc/patchpointinfo.h */
-	[PATCHPOINT_LOCALS] = { "PatchpointInfo", "LocalCount", { 8, 8, 16 } },
-	[PATCHPOINT_SIZE] = { "PatchpointInfo", "!", { 32, 32, 40 } },
+	[PATCHPOINT_LOCALS] = { "PatchpointInfo", "LocalCount", { 8, 8, 16, 16 } },
+	[PATCHPOINT_SIZE] = { "PatchpointInfo", "!", { 32, 32, 40, 56 } },
 };
 
 /* Where g_pConfig is in the table for debuggers: src/coreclr/inc/dacvars.h. */
-static const unsigned int dac_config[VERSIONS] = { 30, 34, 33 };
+static const unsigned int dac_config[VERSIONS] = { 30, 34, 33, 34 };
 enum { HEAP_AFTER_CONFIG = 7 }; /* g_pGCHeap */
 
 /* Without these there is no walk at all. */
@@ -182,6 +189,12 @@ static bool is_needed(enum layout_field field)
 	       field != CODE_EH_INFO;
 }
 
+/* By .NET 11 all contracts began anew, with what they had come to be. */
+static bool is_known(unsigned int version)
+{
+	return version <= 1 || version == (CONTRACT_ANEW | 1);
+}
+
 /* Which algorithms the descriptor's versions stand for; those of another version are not known. */
 static int use_contract(struct layout *layout, const struct contract *contract, struct error *err)
 {
@@ -189,14 +202,15 @@ static int use_contract(struct layout *layout, const struct contract *contract, 
 	unsigned int types = contract_version(contract, "RuntimeTypeSystem");
 	uint64_t value;
 
-	/* .NET 9 describes no ExecutionManager; it is as version 1. */
-	if (execution > NIBBLE_MAP_2 || types > 1)
+	if (!is_known(types) || (!is_known(execution) && execution != NIBBLE_MAP_2))
 		return error_set(
 			err, -ENOTSUP,
-			"this runtime describes its structures by newer contracts (ExecutionManager %u, RuntimeTypeSystem %u) than are known here (%u, 1): run a later place-probe, or ask for precompiled methods",
-			execution, types, NIBBLE_MAP_2);
+			"this runtime describes its structures by newer contracts than are known here (ExecutionManager %s%u, RuntimeTypeSystem %s%u): run a later place-probe, or ask for precompiled methods",
+			execution & CONTRACT_ANEW ? "c" : "", execution & CONTRACT_NUMBER,
+			types & CONTRACT_ANEW ? "c" : "", types & CONTRACT_NUMBER);
+	/* .NET 9 describes no ExecutionManager; it is as version 1. */
 	if (execution)
-		layout->nibble_map = execution;
+		layout->nibble_map = execution == 1 ? NIBBLE_MAP_1 : NIBBLE_MAP_2;
 	if (contract_global(contract, "MethodDescTokenRemainderBitCount", &value) && value <= 16)
 		layout->token_bits = (unsigned int)value;
 	if (contract_global(contract, "StubCodeBlockLast", &value) && value <= UINT8_MAX)
@@ -210,7 +224,7 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 	bool in_table = major >= OLDEST && major <= NEWEST;
 
 	*layout = (struct layout){
-		.nibble_map = major >= NEWEST ? NIBBLE_MAP_2 : NIBBLE_MAP_1,
+		.nibble_map = major >= 10 ? NIBBLE_MAP_2 : NIBBLE_MAP_1,
 		.token_bits = TOKEN_BITS,
 		.last_stub_kind = LAST_STUB_KIND,
 		.method_bytes = major >= 9 ? 16 : 8,
@@ -218,10 +232,14 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 		.dac_app_domain = major == 8 ? DAC_APP_DOMAIN_8 : 0,
 		.dac_config = in_table ? dac_config[major - OLDEST] : 0,
 		.dac_heap = in_table ? dac_config[major - OLDEST] + HEAP_AFTER_CONFIG : 0,
-		.debug_info_packed = major >= 10, /* debuginfostore.cpp */
+		/* debuginfostore.cpp */
+		.debug_info = major >= 11 ? DEBUG_INFO_SIZED :
+			      major >= 10 ? DEBUG_INFO_PACKED :
+					    DEBUG_INFO_NIBBLES,
 		.buffer_points = major == 8,
 		.aggressive_is_tiered = major == 8,
 		.class_init_is_minopt = major == 8,
+		.no_precode_kind = major >= 11,
 	};
 	if (contract) {
 		int result = use_contract(layout, contract, err);

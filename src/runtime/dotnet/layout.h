@@ -5,13 +5,15 @@
  * the description is used, and the table only for what it leaves out.
  *
  * Sources: dotnet/runtime src/coreclr/vm at the tags of each version, named in layout.c row by row;
- * each offset was compared with running processes of 8.0.0, 8.0.31, 9.0.20 and 10.0.12.
+ * each offset was compared with running processes of 8.0.0, 8.0.31, 9.0.20, 10.0.12 and 11.0.0.
  */
 #ifndef RUNTIME_DOTNET_LAYOUT_H
 #define RUNTIME_DOTNET_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "runtime/dotnet/debug_info.h"
 
 struct contract;
 struct error;
@@ -53,6 +55,7 @@ enum layout_field {
 	/* Its versions. */
 	DOMAIN_VERSIONS,
 	CODE_DATA_VERSIONING,
+	CODE_DATA_TIER,
 	VERSIONING_METHOD_DESC,
 	VERSIONING_FLAGS,
 	VERSIONING_FIRST,
@@ -166,10 +169,11 @@ struct layout {
 	unsigned int dac_app_domain; /* index in the table for debuggers; 0: not needed */
 	unsigned int dac_config;     /* likewise; 0: not known */
 	unsigned int dac_heap;	     /* likewise */
-	bool debug_info_packed;	     /* see debug_info.h */
-	bool buffer_points;	     /* of dynamic metadata: its bytes lie elsewhere */
-	bool aggressive_is_tiered;   /* AggressiveOptimization makes tier-1, not optimised, code */
-	bool class_init_is_minopt;   /* the JIT does not optimise .cctor */
+	enum debug_info_format debug_info;
+	bool buffer_points;	   /* of dynamic metadata: its bytes lie elsewhere */
+	bool aggressive_is_tiered; /* AggressiveOptimization makes tier-1, not optimised, code */
+	bool class_init_is_minopt; /* the JIT does not optimise .cctor */
+	bool no_precode_kind;	   /* of blocks of stubs: see stub_code.c */
 };
 
 static inline bool layout_has(const struct layout *layout, enum layout_field field)

@@ -10,7 +10,7 @@
 #include "method/type_name.h"
 
 enum {
-	METHOD_IS_TIERED = 0x8000, /* of METHOD_TOKEN's unused bits, in .NET 8 to 10 alike */
+	METHOD_IS_TIERED = 0x8000, /* of METHOD_TOKEN's unused bits, in .NET 8 to 11 alike */
 
 	METHOD_DESC_ALIGNMENT = 8,
 	RID_BITS = 24,

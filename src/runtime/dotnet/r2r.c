@@ -13,7 +13,7 @@
 
 enum {
 	MAJOR_OLDEST = 6,  /* .NET 6; older ones have other signatures */
-	MAJOR_NEWEST = 16, /* .NET 10 */
+	MAJOR_NEWEST = 26, /* .NET 11 */
 
 	/* From 6.3 on one module index means the manifest's metadata itself. */
 	MANIFEST_INDEX_MAJOR = 6,
@@ -52,6 +52,18 @@ static int check_target(const struct r2r *r2r, struct error *err)
 		return error_set(err, -ENOTSUP, "ReadyToRun version %u.%u is not known",
 				 r2r->header.major, r2r->header.minor);
 	return 0;
+}
+
+unsigned int r2r_major(const struct r2r *r2r)
+{
+	return r2r->header.major;
+}
+
+unsigned int r2r_major_of(unsigned int dotnet_major)
+{
+	static const uint8_t majors[] = { [8] = 9, [9] = 10, [10] = 16, [11] = MAJOR_NEWEST };
+
+	return dotnet_major < sizeof(majors) / sizeof(majors[0]) ? majors[dotnet_major] : 0;
 }
 
 static int read_functions(struct r2r *r2r, struct error *err)

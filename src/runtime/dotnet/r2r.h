@@ -44,6 +44,13 @@ int r2r_create(struct r2r **r2r, const struct pe *pe, struct error *err);
 void r2r_destroy(struct r2r *r2r);
 
 /*
+ * The major version of its format, and the only one that a version of .NET takes; 0: not known.
+ * READYTORUN_MAJOR_VERSION in dotnet/runtime src/coreclr/inc/readytorun.h, and tried.
+ */
+unsigned int r2r_major(const struct r2r *r2r);
+unsigned int r2r_major_of(unsigned int dotnet_major);
+
+/*
  * The assemblies whose methods the image holds: 1 for R2R_IMAGE, more for a composite.
  * The caller gives each its metadata as far as it has it (borrowed); methods of one
  * without metadata are passed over by r2r_each_body() and counted in r2r_unnamed().

@@ -4,7 +4,8 @@
 #include "runtime/dotnet/r2r_internal.h"
 
 enum {
-	PACKED_MAJOR = 16, /* from this version on: see debug_info.h */
+	PACKED_MAJOR = 16, /* from these versions on: see debug_info.h */
+	SIZED_MAJOR = 26,
 	PARTS_MAX = 64,
 };
 
@@ -53,8 +54,10 @@ static uint32_t offset_in_body(const struct r2r_body *body, struct rva rva)
 bool r2r_find_il(const struct r2r_body *body, struct rva rva, uint32_t *il_offset)
 {
 	const struct r2r *r2r = body->r2r;
-	const enum debug_info_format format =
-		r2r->header.major >= PACKED_MAJOR ? DEBUG_INFO_PACKED : DEBUG_INFO_NIBBLES;
+	const enum debug_info_format format = r2r->header.major >= SIZED_MAJOR ? DEBUG_INFO_SIZED :
+					      r2r->header.major >= PACKED_MAJOR ?
+										 DEBUG_INFO_PACKED :
+										 DEBUG_INFO_NIBBLES;
 	struct debug_info_bounds bounds;
 	struct span info;
 

@@ -12,17 +12,22 @@
 enum {
 	FRAGMENTS_MAX = 64, /* of one part of the map */
 
+	KIND_PRECODE = 2,
+
 	UNITS_MAX = 256, /* that are gone back: a block of stubs is no longer */
 };
 
-static const char *name_of_kind(uint64_t kind)
+static const char *name_of_kind(const struct clr *clr, uint64_t kind)
 {
 	static const char *const names[] = {
-		[1] = "JumpStub",	 [2] = "Precode",	 [3] = "DynamicHelper",
-		[4] = "StubPrecode",	 [5] = "FixupPrecode",	 [6] = "VSD_DispatchStub",
-		[7] = "VSD_ResolveStub", [8] = "VSD_LookupStub", [9] = "VSD_VTableStub",
+		[1] = "JumpStub",	 [KIND_PRECODE] = "Precode", [3] = "DynamicHelper",
+		[4] = "StubPrecode",	 [5] = "FixupPrecode",	     [6] = "VSD_DispatchStub",
+		[7] = "VSD_ResolveStub", [8] = "VSD_LookupStub",     [9] = "VSD_VTableStub",
 	};
 
+	/* .NET 11 has no blocks of precodes of all sorts any more. */
+	if (clr->layout.no_precode_kind && kind >= KIND_PRECODE)
+		kind++;
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }
 
@@ -75,7 +80,7 @@ static const char *name_in_heap(const struct clr *clr, struct look *look, uint64
 		offset = NIBBLE_UNIT_BYTES - 1;
 	}
 	kind = start ? look_u64(look, start - CODE_HEADER_BYTES) : 0;
-	return look->bad || kind > clr->layout.last_stub_kind ? NULL : name_of_kind(kind);
+	return look->bad || kind > clr->layout.last_stub_kind ? NULL : name_of_kind(clr, kind);
 }
 
 const char *stub_code_name(const struct clr *clr, struct address address)
@@ -95,7 +100,7 @@ const char *stub_code_name(const struct clr *clr, struct address address)
 	if (flags & SECTION_IS_STUBS) {
 		list = clr_u64(clr, &look, section, SECTION_RANGE_LIST);
 		kind = clr_u32(clr, &look, list, RANGE_LIST_KIND);
-		return look.bad ? NULL : name_of_kind(kind);
+		return look.bad ? NULL : name_of_kind(clr, kind);
 	}
 	return flags & SECTION_IS_CODE_HEAP ? name_in_heap(clr, &look, section, address.value) :
 					      NULL;

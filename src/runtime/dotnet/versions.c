@@ -187,9 +187,19 @@ static const struct allocator *allocator_find(struct clr_versions *versions, uin
 /* Did it come out only after the first compilation that the method was optimised? */
 static bool own_is_optimized(struct clr_versions *versions, const struct clr_method *method)
 {
-	const struct allocator *allocator =
-		allocator_find(versions, method->module->loader_allocator);
+	const struct clr *clr = versions->clr;
+	struct look look = look_into(clr->memory);
+	const struct allocator *allocator;
 
+	/* From .NET 11 on the method knows. */
+	if (layout_has(&clr->layout, CODE_DATA_TIER)) {
+		uint64_t data = clr_u64(clr, &look, method->desc, METHOD_CODE_DATA);
+
+		return data &&
+		       clr_u32(clr, &look, data, CODE_DATA_TIER) == RUNTIME_TIER_OPTIMIZED &&
+		       !look.bad;
+	}
+	allocator = allocator_find(versions, method->module->loader_allocator);
 	return allocator && pairs_find(&allocator->optimized, method->desc) != 0;
 }
 
