@@ -28,8 +28,13 @@
 int capture_create(struct capture **out, const struct options *options, struct process *process,
 		   struct plan *plan, struct error *err)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
+	int cpu_count = libbpf_num_possible_cpus();
+	struct capture *capture;
 
+	if (cpu_count < 1)
+		return error_set(err, cpu_count, "cannot tell how many CPUs there are: %s",
+				 strerror(-cpu_count));
+	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return error_set(err, -ENOMEM, "no memory to attach");
 	capture->options = options;
@@ -40,7 +45,7 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	capture->spurious_traps_fd = capture->thread_exits_fd = -1;
 	for (int i = 0; i < BREAKPOINTS_MAX; i++)
 		capture->slots[i] = -1;
-	capture->cpu_count = libbpf_num_possible_cpus();
+	capture->cpu_count = cpu_count;
 	*out = capture;
 	return 0;
 }

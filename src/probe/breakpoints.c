@@ -485,6 +485,9 @@ int breakpoints_free(struct error *err)
 	int cpus = libbpf_num_possible_cpus(), least = DEBUG_REGISTERS, seen = 0;
 	const struct breakpoints nobody = { .place_count = cpus };
 
+	if (cpus < 1)
+		return error_set(err, cpus, "cannot tell how many CPUs there are: %s",
+				 strerror(-cpus));
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int count = breakpoint_events_free(-1, cpu);
 

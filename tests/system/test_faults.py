@@ -423,6 +423,16 @@ def test_answers_that_cannot_be_written(place_probe_path, word):
     assert result.returncode == 1 and "No space left" in result.stderr, str(result)
 
 
+@pytest.mark.parametrize("mode", ["count", "hist", "watch"])
+def test_number_of_cpus_is_not_known(place_probe_path, native, mode):
+    """All that is counted by CPU is sized by it."""
+    target, pattern, _ = native
+    script = 'mount --bind /dev/null /sys/devices/system/cpu/possible && exec "$0" "$@"'
+    result = machine.run("unshare", "--mount", "sh", "-c", script, place_probe_path, *MODES[mode], target.pid, pattern,
+                         check=False)
+    assert result.returncode == 1 and "cannot tell how many CPUs there are" in result.stderr, str(result)
+
+
 # Runtimes ----------------------------------------------------------------------------------------
 
 @pairs.only_full
