@@ -72,11 +72,14 @@ static answerer answerer_of(int number)
 	}
 }
 
-/* Without a target there is nothing to be asked for but what a sanitizer asks for itself. */
+/* Without a target there is nothing to be asked for but the files that a sanitizer wants itself. */
 static bool may_ask(const struct broker *broker, const struct seccomp_notif *call)
 {
-	return broker->config.process || BROKER_SANITIZED ||
-	       (call->data.nr == SYS_bpf && call->data.args[0] == REQUEST_PUBLISH);
+	if (broker->config.process)
+		return true;
+	if (call->data.nr == SYS_bpf)
+		return call->data.args[0] == REQUEST_PUBLISH;
+	return BROKER_SANITIZED && call->data.nr != SYS_perf_event_open;
 }
 
 static void send_descriptor(const struct broker *broker, const struct seccomp_notif *call,
