@@ -25,10 +25,10 @@ enum {
 
 /*
  * A field's name in the descriptor, and its offset in .NET 8, 9, 10 and 11 for where there is no
- * descriptor or it leaves the field out. Before them the file that declares it, in dotnet/runtime
- * src/coreclr/vm at v8.0.31, v9.0.20 and v10.0.12; what 11.0.0 does not describe was measured: by
- * what settings change (EEConfig), what the JIT is given (CEEJitInfo), and the rest as by the tests
- * of bodies, stacks and exceptions nothing else is.
+ * descriptor or it leaves the field out. Above them the file that declares it, in dotnet/runtime
+ * src/coreclr/vm at v8.0.31, v9.0.20 and v10.0.12. Of what 11.0.0 does not describe EEConfig was
+ * measured by what settings change, CEEJitInfo by what the JIT is given; the rest is taken to be as
+ * in 10, which the tests of bodies, stacks, tasks and exceptions bear out.
  */
 static const struct {
 	const char *type;
