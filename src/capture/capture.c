@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -23,17 +22,17 @@
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
 #include "probe/breakpoints.h"
+#include "probe/online_cpus.h"
 #include "probe/uprobes.h"
 
 int capture_create(struct capture **out, const struct options *options, struct process *process,
 		   struct plan *plan, struct error *err)
 {
-	int cpu_count = libbpf_num_possible_cpus();
+	int cpu_count = possible_cpus(err);
 	struct capture *capture;
 
-	if (cpu_count < 1)
-		return error_set(err, cpu_count, "cannot tell how many CPUs there are: %s",
-				 strerror(-cpu_count));
+	if (cpu_count < 0)
+		return cpu_count;
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return error_set(err, -ENOMEM, "no memory to attach");

@@ -37,7 +37,6 @@
 #include "probe/breakpoints.h"
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -248,7 +247,7 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 		.config = *config,
 		.dead = config->unused || !breakpoint_events_fire(),
 	};
-	breakpoints->place_count = config->tid ? 1 : libbpf_num_possible_cpus();
+	breakpoints->place_count = config->tid ? 1 : possible_cpus(err);
 	/* Before the first event is opened: a CPU that comes later is a change. */
 	online_cpus_open(&breakpoints->online);
 	if (breakpoints->place_count < 1) {
@@ -256,8 +255,7 @@ int breakpoints_create(struct breakpoints **out, const struct breakpoints_config
 
 		breakpoints->place_count = 0;
 		breakpoints_destroy(breakpoints);
-		return error_set(err, result, "cannot tell how many CPUs there are: %s",
-				 strerror(-result));
+		return result;
 	}
 	*out = breakpoints;
 	return 0;
@@ -482,12 +480,11 @@ void breakpoints_destroy(struct breakpoints *breakpoints)
 
 int breakpoints_free(struct error *err)
 {
-	int cpus = libbpf_num_possible_cpus(), least = DEBUG_REGISTERS, seen = 0;
+	int cpus = possible_cpus(err), least = DEBUG_REGISTERS, seen = 0;
 	const struct breakpoints nobody = { .place_count = cpus };
 
-	if (cpus < 1)
-		return error_set(err, cpus, "cannot tell how many CPUs there are: %s",
-				 strerror(-cpus));
+	if (cpus < 0)
+		return cpus;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int count = breakpoint_events_free(-1, cpu);
 

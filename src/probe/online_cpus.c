@@ -2,10 +2,15 @@
 /* The kernel's list of CPUs that are switched on, for breakpoints.c. */
 #include "probe/online_cpus.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/error.h"
 
 void online_cpus_open(struct online_cpus *cpus)
 {
@@ -50,4 +55,14 @@ void online_cpus_close(struct online_cpus *cpus)
 	if (cpus->fd >= 0)
 		close(cpus->fd);
 	cpus->fd = -1;
+}
+
+int possible_cpus(struct error *err)
+{
+	int count = libbpf_num_possible_cpus();
+
+	if (count > 0)
+		return count;
+	return error_set(err, count ? count : -EINVAL, "cannot tell how many CPUs there are: %s",
+			 strerror(count ? -count : EINVAL));
 }

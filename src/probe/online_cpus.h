@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which CPUs are switched on, and whether that has changed: for breakpoints.c, whose events a CPU
- * loses when it is switched off. In a container the list may be made up.
+ * loses when it is switched off. In a container the list may be made up. And how many there can be.
  */
 #ifndef PROBE_ONLINE_CPUS_H
 #define PROBE_ONLINE_CPUS_H
 
 #include <stdbool.h>
+
+struct error;
 
 enum { ONLINE_CPUS_BYTES = 1024 };
 
@@ -25,5 +27,8 @@ bool online_cpus_changed(struct online_cpus *cpus);
 bool online_cpus_has(const struct online_cpus *cpus, int cpu);
 
 void online_cpus_close(struct online_cpus *cpus);
+
+/* How many CPUs there can be: by that what is counted by CPU is sized. -errno with @err set. */
+int possible_cpus(struct error *err);
 
 #endif

@@ -368,7 +368,7 @@ static const char *publish_only(struct process *process)
 		breakpoint_event_attr((struct address){ (uint64_t)(uintptr_t)word }, true);
 
 	(void)process;
-	/* A sanitizer asks for files of its own, so what then comes to the broker is as with a target. */
+	/* A sanitizer asks for files of its own: they come to the broker, as with a target. */
 	if (!BROKER_SANITIZED && (!refuses(open(named, O_RDONLY), EPERM) ||
 				  !refuses(open("/etc/passwd", O_RDONLY), EPERM)))
 		return "a file is opened";

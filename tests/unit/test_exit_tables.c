@@ -160,7 +160,7 @@ UNIT_TEST(bodies_entered_midway)
 	expect_refusal(&body, EXITS_UNBALANCED, BEGIN + 10);
 }
 
-/* A loop that may go on in such a body does so by a jump to what a call has given, with its frame. */
+/* A loop goes on in such a body by a jump to what a call has given, with its frame. */
 UNIT_TEST(bodies_left_midway)
 {
 	struct body body = { .left = true };

@@ -67,8 +67,8 @@ static uint32_t take_number(struct reader *reader)
 }
 
 /*
- * Of bounds and variables; or first 0, then those, of bounds before a profiler has put in something,
- * and of three other things. Where what is not a profiler's lies then is not known.
+ * Of bounds and variables; or first 0, then those, of bounds before a profiler has put in
+ * something, and of three other things. Where what is not a profiler's lies then is not known.
  */
 static bool read_sizes(struct reader *reader, struct debug_info_bounds *bounds)
 {

@@ -40,8 +40,8 @@ struct dotnet_images {
 	size_t capacity;
 	/* Of what precompiled code the runtime takes; another's is as if it were not there. */
 	unsigned int r2r_major; /* 0: not known */
-	size_t compressed; /* assemblies that lie compressed in a single-file executable */
-	uint64_t copied;   /* bytes of memory that were read as images, of one use or not */
+	size_t compressed;	/* assemblies that lie compressed in a single-file executable */
+	uint64_t copied;	/* bytes of memory that were read as images, of one use or not */
 	struct error *first_problem; /* of damaged images; NULL if there was none */
 	size_t problems;
 };
