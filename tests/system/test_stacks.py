@@ -7,6 +7,7 @@ without signature and generic arguments, since reflection spells these otherwise
 
 import collections
 import difflib
+import itertools
 
 import pytest
 
@@ -61,6 +62,13 @@ def misplaced(place_probe, app, hits, directory):
     return [frame for frame in frames if not is_in_place(*frame)]
 
 
+def unknown_yet(seen, truth):
+    """How many of its frames are of dynamic methods that were compiled a moment ago: without a follower they get their
+    names within 200 ms. 0 if anything else differs."""
+    differ = [pair for pair in itertools.zip_longest(seen, truth) if pair[0] != pair[1]]
+    return len(differ) if all(name == "?" and (real or "").startswith("dynamicClass::") for name, real in differ) else 0
+
+
 def ends_in_musl(hit, truth):
     """Is it right as far as it goes? musl has no unwind tables, so at its qsort() there is no way up."""
     methods = methods_of(hit)
@@ -82,6 +90,9 @@ def check(place_probe, app, directory, rounds):
     assert result.summary()["stack_ends"] == dict(ends) and ends.total() == len(hits)
     different = [(truth, methods_of(hit)) for hit, truth in zip(hits, truths)
                  if methods_of(hit) != truth and not ("musl" in app.variant and ends_in_musl(hit, truth))]
+    unknown = [pair for pair in different if unknown_yet(*reversed(pair))]
+    assert len(unknown) < len(hits) / 100
+    different = [pair for pair in different if pair not in unknown]
     assert not different, f"{len(different)} of {len(hits)} differ; the first:\n" + "\n".join(
         difflib.unified_diff(*different[0], "StackTrace", "place-probe", lineterm="", n=20))
     dropped = {plain(frame["name"] or "without a name") for hit in hits for frame in hit["stack"]
