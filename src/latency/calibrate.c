@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "probe/breakpoints.h"
+#include "probe/online_cpus.h"
 #include "probe/programs.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
@@ -435,10 +436,10 @@ static int run(struct bench *bench, struct probe_cost costs[PROBE_KINDS], struct
 
 	if (result)
 		return result;
-	bench->cpu_count = libbpf_num_possible_cpus();
-	bench->totals = bench->cpu_count > 0 ?
-				calloc((size_t)bench->cpu_count, sizeof(*bench->totals)) :
-				NULL;
+	bench->cpu_count = possible_cpus(err);
+	if (bench->cpu_count < 0)
+		return bench->cpu_count;
+	bench->totals = calloc((size_t)bench->cpu_count, sizeof(*bench->totals));
 	if (!bench->totals)
 		return error_set(err, -ENOMEM, "no memory");
 	/* Either kind is good without the other. */

@@ -61,8 +61,9 @@ int possible_cpus(struct error *err)
 {
 	int count = libbpf_num_possible_cpus();
 
-	if (count > 0)
-		return count;
-	return error_set(err, count ? count : -EINVAL, "cannot tell how many CPUs there are: %s",
-			 strerror(count ? -count : EINVAL));
+	if (count == 0)
+		count = -EINVAL;
+	return count > 0 ? count :
+			   error_set(err, count, "cannot tell how many CPUs there are: %s",
+				     strerror(-count));
 }

@@ -77,9 +77,8 @@ def code_of(variant):
 
 def layout_of(variant):
     """Where its code lies, as far as that differs."""
-    special = {"comp10": "composite", "sfc10": "compressed", "sf8": "single-file", "sf10": "single-file",
-               "sf11": "single-file"}
-    special |= dict.fromkeys(("musl8", "musl10"), "musl")
+    special = {"comp10": "composite", "sfc10": "compressed", **dict.fromkeys(("sf8", "sf10", "sf11"), "single-file"),
+               **dict.fromkeys(("musl8", "musl10"), "musl")}
     return special.get(variant, code_of(variant))
 
 

@@ -51,12 +51,18 @@ def test_target_that_only_counts(build_app):
     assert result.stdout == "done virtual 1003\n"
 
 
+def tally_of(place_probe, app):
+    """The one body of the plugin's method, or what stands for it."""
+    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    return site
+
+
 @pytest.mark.parametrize("version, variant", [(8, "sc8"), (9, "sc9"), (10, "fd10")])
 def test_precompiled_plugin(place_probe, start, build_app, version, variant):
     """The runtime takes its precompiled code, if only from a file."""
     app = start(variant)
     app.plugin("file", build_app(f"plugin-r2r{version}"), "tally", 1)
-    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    site = tally_of(place_probe, app)
     assert (site["tier"], site["state"]) == ("r2r", "current")
 
 
@@ -65,10 +71,10 @@ def test_plugin_precompiled_for_another_runtime(place_probe, start, build_app, v
     """The runtime does not take that code, so it is none of the method's."""
     app = start(variant)
     app.plugin("file", build_app(f"plugin-r2r{version}"), "tally-generic", 1)
-    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    site = tally_of(place_probe, app)
     assert (site["tier"], site["reason"]) == ("unknown", "not-precompiled")
     app.plugin("file", build_app(f"plugin-r2r{version}"), "tally", 1)
-    site, = place_probe.run("-l", "-j", app.pid, follow.KINDS["tally"]).expect(0).records("site")
+    site = tally_of(place_probe, app)
     assert (site["tier"], site["state"]) == ("tier0", "current")
 
 

@@ -62,11 +62,10 @@ def misplaced(place_probe, app, hits, directory):
     return [frame for frame in frames if not is_in_place(*frame)]
 
 
-def unknown_yet(seen, truth):
-    """How many of its frames are of dynamic methods that were compiled a moment ago: without a follower they get their
-    names within 200 ms. 0 if anything else differs."""
-    differ = [pair for pair in itertools.zip_longest(seen, truth) if pair[0] != pair[1]]
-    return len(differ) if all(name == "?" and (real or "").startswith("dynamicClass::") for name, real in differ) else 0
+def is_unnamed_yet(truth, seen):
+    """Do they differ by dynamic methods alone? Of code that is not followed such get their names within 200 ms."""
+    return all(name == real or (name == "?" and (real or "").startswith("dynamicClass::"))
+               for real, name in itertools.zip_longest(truth, seen))
 
 
 def ends_in_musl(hit, truth):
@@ -87,12 +86,13 @@ def check(place_probe, app, directory, rounds):
     assert len(hits) == len(truths) > 50 * rounds
     ends = collections.Counter(hit["stack_end"] for hit in hits)
     assert set(ends) <= ({"whole", "broken"} if "musl" in app.variant else {"whole"})
-    assert result.summary()["stack_ends"] == dict(ends) and ends.total() == len(hits)
+    assert result.summary()["stack_ends"] == dict(ends)
     different = [(truth, methods_of(hit)) for hit, truth in zip(hits, truths)
                  if methods_of(hit) != truth and not ("musl" in app.variant and ends_in_musl(hit, truth))]
-    unknown = [pair for pair in different if unknown_yet(*reversed(pair))]
-    assert len(unknown) < len(hits) / 100
-    different = [pair for pair in different if pair not in unknown]
+    if app.variant.endswith(("-r2r", "-musl")):
+        unnamed = [pair for pair in different if is_unnamed_yet(*pair)]
+        assert len(unnamed) < len(hits) / 100
+        different = [pair for pair in different if pair not in unnamed]
     assert not different, f"{len(different)} of {len(hits)} differ; the first:\n" + "\n".join(
         difflib.unified_diff(*different[0], "StackTrace", "place-probe", lineterm="", n=20))
     dropped = {plain(frame["name"] or "without a name") for hit in hits for frame in hit["stack"]

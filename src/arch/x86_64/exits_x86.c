@@ -238,11 +238,9 @@ static bool is_level(const struct insn *insn, int32_t level)
 /* Does the body go on elsewhere there, if the call before it says so? */
 static bool is_left_midway(const struct exit_scratch *scratch, const struct insn *insn)
 {
-	const struct insn *call = insn - 1;
-
 	return scratch->body->left_midway && insn->flow == INSN_JUMP_REGISTER &&
 	       insn->jump == GPR_RAX && !insn->is_target && insn > scratch->insns &&
-	       call->part == insn->part && call->flow == INSN_CALL;
+	       insn[-1].part == insn->part && insn[-1].flow == INSN_CALL;
 }
 
 /*

@@ -73,16 +73,15 @@ static uint32_t take_number(struct reader *reader)
 static bool read_sizes(struct reader *reader, struct debug_info_bounds *bounds)
 {
 	enum { OTHERS = 3 };
-	bool all = (bounds->size = take_number(reader)) == 0;
-	uint32_t uninstrumented = 0;
+	uint32_t first = take_number(reader), uninstrumented = 0;
 
-	if (all)
-		bounds->size = take_number(reader);
+	bounds->size = first ? first : take_number(reader);
 	(void)take_number(reader);
-	if (all)
+	if (!first) {
 		uninstrumented = take_number(reader);
-	for (int i = 0; all && i < OTHERS; i++)
-		(void)take_number(reader);
+		for (int i = 0; i < OTHERS; i++)
+			(void)take_number(reader);
+	}
 	bounds->offset = (uint32_t)cursor_offset(&reader->c);
 	return cursor_ok(&reader->c) && bounds->size > 0 && !uninstrumented;
 }
