@@ -124,6 +124,7 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 	follow->met_runtime = true;
 	if (result == 0)
 		result = attach_compiler(follow, &code, files, &why);
+	runtime_code_close(&code);
 	/* It may be loaded when it is first needed. */
 	if (result && result != -ENOENT && why.text[0])
 		follow->problem = why;
@@ -174,10 +175,13 @@ int libraries_attach_running(struct follow *follow, struct error *err)
 	if (follow_has_methods(follow))
 		result = find_code(follow, &code, files, runtimes_followed(follow->config.runtimes),
 				   err);
-	if (result)
-		return result;
-	attach_loading(follow);
-	return code.compiler ? attach_compiler(follow, &code, files, err) : 0;
+	if (result == 0) {
+		attach_loading(follow);
+		if (code.compiler)
+			result = attach_compiler(follow, &code, files, err);
+	}
+	runtime_code_close(&code);
+	return result;
 }
 
 /* Where it stops, and by what it maps. Only methods cannot be followed without its stops. */

@@ -3,9 +3,11 @@
 #include "follow/probes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bpf/follow.h"
 #include "base/error.h"
@@ -18,18 +20,26 @@ enum {
 	MMAP_CODE_BYTES = 64, /* of the function, to look for a cheap place */
 };
 
+static void detach(struct probes *probes, int which)
+{
+	if (!probes->of[which])
+		return;
+	uprobes_destroy(probes->of[which]);
+	probes->of[which] = NULL;
+	if (probes->fds[which] >= 0)
+		close(probes->fds[which]);
+}
+
 void probes_detach(struct probes *probes)
 {
-	for (int i = 0; i < PROBES; i++) {
-		uprobes_destroy(probes->of[i]);
-		probes->of[i] = NULL;
-	}
+	for (int i = 0; i < PROBES; i++)
+		detach(probes, i);
 }
 
 static int attach(struct probes *probes, int which, int program_fd, int fd,
 		  struct file_offset offset, struct error *err)
 {
-	struct uprobe_site site = { .file_fd = fd, .offset = offset };
+	struct uprobe_site site = { .offset = offset };
 	int result;
 
 	if (probes->of[which])
@@ -38,11 +48,14 @@ static int attach(struct probes *probes, int which, int program_fd, int fd,
 				probes->process, err);
 	if (result)
 		return result;
-	result = uprobes_attach(probes->of[which], &site, 1, err);
-	if (result) {
-		uprobes_destroy(probes->of[which]);
-		probes->of[which] = NULL;
-	}
+	probes->fds[which] = site.file_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (site.file_fd < 0)
+		result = error_set(err, -errno, "cannot keep open what a probe is put in: %s",
+				   strerror(errno));
+	else
+		result = uprobes_attach(probes->of[which], &site, 1, err);
+	if (result)
+		detach(probes, which);
 	return result;
 }
 

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "follow/probes.h"
 #include "probe/breakpoint_event.h"
+#include "probe/programs.h"
 #include "probe/uprobes.h"
 #include "unwind/tables.h"
 
@@ -320,6 +322,36 @@ UNIT_TEST_WITHIN(test_keep_without_descriptors, set_up, tear_down)
 	/* The probes are on another thread now, and the target's end is no error. */
 	assert_int_equal(uprobes_keep(bench->capture->uprobes, &bench->err), 1);
 	assert_int_equal(uprobes_keep(bench->capture->uprobes, &bench->err), 0);
+}
+
+/* Those of the follower are put there again though who has found the place has closed the file. */
+UNIT_TEST_WITHIN(test_followers_probes_have_a_file_of_their_own, set_up, tear_down)
+{
+	struct bench *bench = *state;
+	struct follow_shared shared = { 0 };
+	struct follow_kernel kernel = { .shared = &shared, .means = UPROBE_PERF };
+	struct probes probes = { .kernel = &kernel, .process = &bench->process };
+	int fd;
+
+	plan_body(bench, MECHANISM_UPROBE);
+	bench->options.uprobe_by = UPROBE_BY_PERF;
+	if (create(bench))
+		fail_msg("%s", bench->err.text);
+	kernel.begin_fd = kernel.end_fd =
+		programs_fd(bench->capture->loaded, capture_uprobe_program(bench->capture));
+	fd = dup(bench->file_fds[0]);
+	assert_return_code(fd, errno);
+	assert_int_equal(probes_attach_compiler(&probes, fd, bench->sites[0].offset,
+						bench->sites[0].offset, &bench->err),
+			 0);
+	close(fd);
+	assert_true(caller_do(&bench->caller, (struct caller_order){ .order = EXIT_MAIN }));
+	while (process_thread_alive(&bench->process, bench->caller.pid))
+		usleep(1000);
+	assert_int_equal(uprobes_keep(probes.of[PROBES_COMPILE_BEGIN], &bench->err), 1);
+	assert_int_equal(uprobes_keep(probes.of[PROBES_COMPILE_END], &bench->err), 1);
+	assert_int_equal(probes_keep(&probes), 0);
+	probes_detach(&probes);
 }
 
 /* Somebody else has all registers. */
