@@ -17,13 +17,12 @@
 #include "image/space.h"
 #include "method/body.h"
 #include "method/method_id.h"
+#include "target/files.h"
 
 struct error;
 struct follow_shared;
 struct pattern;
 struct runtime;
-struct target_file;
-struct target_files;
 struct text;
 
 /* A module of the runtime. */
@@ -52,8 +51,16 @@ struct runtime_code {
 	const struct target_file *runtime;  /* NULL: the runtime is not there (yet) */
 	bool holds_images;		    /* that file does, too */
 	const struct target_file *compiler; /* NULL: it is not there (yet) */
-	struct file_offset entry, exit;	    /* of its function that compiles a method */
+	/* That one, where the target has not loaded it; runtime_code_close(). */
+	struct target_file unloaded;
+	struct file_offset entry, exit; /* of its function that compiles a method */
 };
+
+static inline void runtime_code_close(struct runtime_code *code)
+{
+	if (code->compiler == &code->unloaded)
+		target_file_close(&code->unloaded);
+}
 
 /* The name stays as long as the images. */
 struct runtime_image {

@@ -13,6 +13,9 @@
 #include "runtime/dotnet/follow_layout.h"
 #include "runtime/follow.h"
 #include "target/files.h"
+#include "target/target.h"
+
+#define JIT_NAME "libclrjit.so"
 
 enum {
 	/*
@@ -42,10 +45,26 @@ static int tell_layout(const struct dotnet_runtime *about, const struct dotnet *
 static const struct target_file *find_jit(const struct target_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		if (strcmp(files->files[i].name, "libclrjit.so") == 0)
+		if (strcmp(files->files[i].name, JIT_NAME) == 0)
 			return &files->files[i];
 	}
 	return NULL;
+}
+
+/*
+ * .NET 11 loads its JIT when it first needs it, from where it is itself; until then nothing has been
+ * compiled.
+ */
+static void find_unloaded_jit(struct runtime_code *code, const struct dotnet *dotnet,
+			      struct error *err)
+{
+	struct error why = { .text = "" };
+
+	if (target_file_open_beside(&code->unloaded, &dotnet->target->process, code->runtime,
+				    JIT_NAME, &why) == 0)
+		code->compiler = &code->unloaded;
+	else
+		error_set(err, -ENOENT, "the target has not loaded %s, and %s", JIT_NAME, why.text);
 }
 
 /* See compiler.h. */
@@ -89,10 +108,12 @@ int dotnet_find_code(struct runtime_code *code, const struct target_files *files
 	if (result)
 		return result;
 	code->holds_images = about.single_file;
-	/* .NET loads its JIT when it first needs it. */
 	code->compiler = about.single_file ? code->runtime : find_jit(files);
+	if (!code->compiler && dotnet)
+		find_unloaded_jit(code, dotnet, err);
 	if (!code->compiler)
-		return error_set(err, -ENOENT, "the target has not loaded libclrjit.so");
+		return dotnet ? -ENOENT :
+				error_set(err, -ENOENT, "the target has not loaded " JIT_NAME);
 	return find_compiler(code, &about, dotnet, err);
 }
 
