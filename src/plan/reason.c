@@ -28,7 +28,7 @@ static const struct {
 					 "uprobes do not take",
 					 SEEN_FROM_BELOW },
 	[REASON_CORRUPTED_INSTRUCTION] = { "corrupted-instruction",
-					   "begins with a VEX or EVEX instruction, which the kernel's "
+					   "begins with a VEX or EVEX instruction that the kernel's "
 					   "uprobes get wrong",
 					   SEEN_FROM_BELOW },
 	[REASON_UNDECODABLE] = { "undecodable", "its first bytes are no instruction",

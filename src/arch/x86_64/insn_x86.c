@@ -7,13 +7,49 @@
 #include "code/insn.h"
 
 /*
- * The kernel looks at the opcode byte alone, so it takes vzeroupper (C5 F8 77) for a
- * conditional jump and vmovdqu stores (7F) too: the instruction's effect is lost.
+ * Of an instruction with a VEX prefix the kernel looks at the opcode byte alone, as if it had none:
+ * it takes vzeroupper (77) for a conditional jump and vmovdqu stores (7F) too, so that their effect
+ * is lost; vcmpps (C2) for a return, so that the thread goes astray; and refuses vmovd (6E). These
+ * are of instructions that it steps as they are. test_vex_x86.c tries every one.
  */
-static bool is_mistaken_for_branch(const ZydisDecodedInstruction *instruction)
+static bool is_stepped_with_vex(const ZydisDecodedInstruction *instruction)
 {
-	return instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX ||
-	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	static const struct {
+		ZydisOpcodeMap map;
+		uint8_t first, last;
+	} stepped[] = {
+		{ ZYDIS_OPCODE_MAP_0F, 0x10, 0x15 },   { ZYDIS_OPCODE_MAP_0F, 0x28, 0x2e },
+		{ ZYDIS_OPCODE_MAP_0F, 0x50, 0x5f },   { ZYDIS_OPCODE_MAP_0F, 0x63, 0x65 },
+		{ ZYDIS_OPCODE_MAP_0F, 0x68, 0x6b },   { ZYDIS_OPCODE_MAP_0F, 0xc6, 0xc6 },
+		{ ZYDIS_OPCODE_MAP_0F, 0xd0, 0xd3 },   { ZYDIS_OPCODE_MAP_0F, 0xd7, 0xdf },
+		{ ZYDIS_OPCODE_MAP_0F, 0xe0, 0xe3 },   { ZYDIS_OPCODE_MAP_0F, 0xf2, 0xf3 },
+		{ ZYDIS_OPCODE_MAP_0F, 0xf5, 0xf9 },   { ZYDIS_OPCODE_MAP_0F, 0xfc, 0xfe },
+		{ ZYDIS_OPCODE_MAP_0F38, 0x00, 0x05 }, { ZYDIS_OPCODE_MAP_0F38, 0x08, 0x0d },
+		{ ZYDIS_OPCODE_MAP_0F38, 0x18, 0x1d }, { ZYDIS_OPCODE_MAP_0F38, 0x20, 0x25 },
+		{ ZYDIS_OPCODE_MAP_0F38, 0x28, 0x2e }, { ZYDIS_OPCODE_MAP_0F38, 0x30, 0x35 },
+		{ ZYDIS_OPCODE_MAP_0F38, 0x38, 0x3d }, { ZYDIS_OPCODE_MAP_0F38, 0x58, 0x5a },
+		{ ZYDIS_OPCODE_MAP_0F38, 0x96, 0x99 }, { ZYDIS_OPCODE_MAP_0F38, 0xa6, 0xad },
+		{ ZYDIS_OPCODE_MAP_0F38, 0xb6, 0xbf }, { ZYDIS_OPCODE_MAP_0F38, 0xf2, 0xf3 },
+		{ ZYDIS_OPCODE_MAP_0F38, 0xf5, 0xf7 }, { ZYDIS_OPCODE_MAP_0F3A, 0x00, 0x05 },
+		{ ZYDIS_OPCODE_MAP_0F3A, 0x08, 0x0d }, { ZYDIS_OPCODE_MAP_0F3A, 0x18, 0x19 },
+		{ ZYDIS_OPCODE_MAP_0F3A, 0x20, 0x22 }, { ZYDIS_OPCODE_MAP_0F3A, 0x38, 0x39 },
+	};
+
+	for (size_t i = 0; i < sizeof(stepped) / sizeof(stepped[0]); i++) {
+		if (instruction->opcode_map == stepped[i].map &&
+		    instruction->opcode >= stepped[i].first &&
+		    instruction->opcode <= stepped[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* The prefixes that came after VEX are unknown to some kernels, and to their uprobes. */
+static bool is_corrupted(const ZydisDecodedInstruction *instruction)
+{
+	if (instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX)
+		return !is_stepped_with_vex(instruction);
+	return instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
 	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP ||
 	       instruction->encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX;
 }
@@ -52,7 +88,7 @@ static bool is_emulated(const ZydisDecodedInstruction *instruction)
 	uint8_t opcode = instruction->opcode;
 	bool prefixed = instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE;
 
-	if (prefixed)
+	if (prefixed || instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return false;
 	if (one_byte && opcode >= 0x50 && opcode <= 0x57) /* push */
 		return instruction->length <= 2;
@@ -75,7 +111,7 @@ enum insn_probe insn_probe_cost(struct span code)
 
 	if (!decoded_read(&decoded, code, 0))
 		return INSN_UNDECODABLE;
-	if (is_mistaken_for_branch(&decoded.is))
+	if (is_corrupted(&decoded.is))
 		return INSN_CORRUPTED;
 	if (is_refused(&decoded.is))
 		return INSN_REFUSED;
@@ -116,7 +152,7 @@ size_t insn_cheap_start(struct span code)
 	struct decoded decoded;
 
 	for (size_t at = 0; decoded_read(&decoded, code, at); at += decoded.is.length) {
-		if (is_emulated(&decoded.is) && !is_mistaken_for_branch(&decoded.is))
+		if (is_emulated(&decoded.is))
 			return at;
 		if (is_jump(&decoded.is) || decoded.is.meta.category == ZYDIS_CATEGORY_CALL ||
 		    decoded.is.meta.category == ZYDIS_CATEGORY_SYSCALL ||
