@@ -15,6 +15,7 @@
 enum {
 	COMPILER_CODE_MAX = 1024, /* bytes of a function that is looked at */
 	COMPILER_REFERENCES_MAX = 16,
+	COMPILER_PROLOGUES = 2,
 };
 
 /* Data that code refers to. */
@@ -24,7 +25,7 @@ struct code_reference {
 };
 
 /* How compileMethod begins in .NET 8 to 11. */
-extern const struct span compiler_prologue;
+extern const struct span compiler_prologues[COMPILER_PROLOGUES];
 
 /*
  * Data that the function @code, linked at @address, takes the address of or loads pointers from:

@@ -17,7 +17,7 @@
 #include "image/space.h"
 #include "method/body.h"
 #include "method/method_id.h"
-#include "target/files.h"
+#include "target/beside.h"
 
 struct error;
 struct follow_shared;
@@ -59,7 +59,7 @@ struct runtime_code {
 static inline void runtime_code_close(struct runtime_code *code)
 {
 	if (code->compiler == &code->unloaded)
-		target_file_close(&code->unloaded);
+		target_beside_close(&code->unloaded);
 }
 
 /* The name stays as long as the images. */

@@ -16,7 +16,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/heap.h"
@@ -25,8 +24,6 @@
 #include "target/numbers.h"
 #include "target/process.h"
 #include "target/sigbus.h"
-
-enum { BESIDE_MAX_BYTES = 256 << 20 /* of a library that is not loaded yet */ };
 
 static bool same_inode(const struct stat *st, const struct mapping *row)
 {
@@ -167,50 +164,13 @@ static int map_file(struct target_file *file, const struct mapping *row, struct 
 			0;
 }
 
-void target_file_close(struct target_file *file)
+static void file_close(struct target_file *file)
 {
 	target_bytes_unmap(file->bytes);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->path);
 	free(file->user_path);
-}
-
-/* It has been opened, by its path. */
-static int take_file(struct target_file *file, const struct mapping *row, struct error *err)
-{
-	int result = file->path ? map_file(file, row, err) :
-				  error_set(err, -ENOMEM, "no memory for a file's path");
-
-	if (result) {
-		target_file_close(file);
-		return result;
-	}
-	/* The list of mappings may go, the file stays. */
-	file->mapping.path = file->path;
-	file->name = mapping_file_name(&file->mapping);
-	return 0;
-}
-
-int target_file_open_beside(struct target_file *beside, struct process *process,
-			    const struct target_file *file, const char *name, struct error *err)
-{
-	const char *slash = strrchr(file->path, '/');
-	_cleanup_free_ char *path = NULL;
-	struct mapping row = { .path = file->path };
-	int fd;
-
-	if (file->path[0] != '/' || file->mapping.deleted)
-		return error_set(err, -ENOENT, "%s was deleted", file->path);
-	if (asprintf(&path, "%.*s/%s", (int)(slash - file->path), file->path, name) < 0)
-		return error_set(err, -ENOMEM, "no memory for a file's path");
-	error_set(err, -ENOENT, "there is no %s", path);
-	fd = process_open_owned(process, path + 1, BESIDE_MAX_BYTES, err);
-	if (fd < 0)
-		return fd;
-	row.path = path;
-	*beside = (struct target_file){ .fd = fd, .path = cleanup_take(path) };
-	return take_file(beside, &row, err);
 }
 
 static int file_open(struct target_file *file, struct process *process, const struct mapping *row,
@@ -225,9 +185,15 @@ static int file_open(struct target_file *file, struct process *process, const st
 		return error_set(err, fd, "cannot open %s of process %d: %s", row->path,
 				 process->pid, strerror(-fd));
 	*file = (struct target_file){ .fd = fd, .mapping = *row, .path = strdup(row->path) };
-	result = take_file(file, row, err);
-	if (result)
+	result = file->path ? map_file(file, row, err) :
+			      error_set(err, -ENOMEM, "no memory for a file's path");
+	if (result) {
+		file_close(file);
 		return result;
+	}
+	/* The list of mappings may go, the file stays. */
+	file->mapping.path = file->path;
+	file->name = mapping_file_name(&file->mapping);
 	file->user_path = find_user_path(process, row, fd);
 	return 0;
 }
@@ -325,7 +291,7 @@ static int add_file(struct target_files *files, struct process *process, const s
 	number = number_of(files, file);
 	file->number = (size_t)number;
 	if (number < 0 || !note_number(files, file)) {
-		target_file_close(file);
+		file_close(file);
 		return refuse(row, err);
 	}
 	place = find_place(files, row);
@@ -371,7 +337,7 @@ int target_files_add(struct target_files *files, struct process *process, const 
 void target_files_close(struct target_files *files)
 {
 	for (size_t i = 0; files->files && i < files->count; i++)
-		target_file_close(&files->files[i]);
+		file_close(&files->files[i]);
 	heap_return_room(files->files, TARGET_FILES_MAX * sizeof(*files->files));
 	heap_return_room(files->by_inode, TARGET_FILES_MAX * sizeof(*files->by_inode));
 	free(files->by_number);

@@ -67,15 +67,6 @@ void target_bytes_unmap(struct span bytes); /* there may be none */
  */
 int target_file_open_mapped(struct process *process, const struct mapping *row);
 
-/*
- * Open the file @name in the directory of @file, as the target sees it, which it may map later: one
- * of the target's user or root, see process_open_owned(). -ENOENT if there is none, or another
- * -errno, with @err set. target_file_close() ends it.
- */
-int target_file_open_beside(struct target_file *beside, struct process *process,
-			    const struct target_file *file, const char *name, struct error *err);
-void target_file_close(struct target_file *file);
-
 /* Which file it is, by value: the same however often it is opened, and whoever opens it. */
 uint64_t target_file_place(dev_t device, ino_t inode);
 

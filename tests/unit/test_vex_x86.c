@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Does the kernel carry out the VEX instructions that may have a uprobe? Each form of them is run
- * with a uprobe and without, from the same registers and memory, and must leave the same. Needs root.
+ * Does the kernel carry out the VEX instructions that may have a uprobe? Each is run with one and
+ * without, from the same registers and memory, and must leave the same. Needs root.
  */
 #include "tests/unit/unit.h"
 
@@ -20,8 +20,8 @@ enum {
 	SLOT = 32,	  /* bytes from one instruction to the next */
 	SLOTS_MAX = 1024, /* more than there are; each has a descriptor */
 	OTHERS = 32,
-	DATA = 4096,	  /* bytes behind the code that it reads and writes */
-	GENERAL = 15,	  /* all but rsp */
+	DATA = 4096,  /* bytes behind the code that it reads and writes */
+	GENERAL = 15, /* all but rsp */
 	IMMEDIATE = 5,
 };
 
@@ -40,14 +40,14 @@ struct bench {
 		bool relative; /* has an operand at rip + disp32 */
 		bool runs;     /* on this CPU */
 		struct machine left;
-	} *slots;
+	} * slots;
 	size_t count;
 	uint8_t *code; /* of all slots, and DATA from @data */
 	uint8_t *data;
 	const char *path;
 };
 
-/* Calls @function with the registers of @machine, and leaves there what they are when it is back. */
+/* Call @function with the registers of @machine, and leave there what they are afterwards. */
 void run_with(struct machine *machine, const void *function);
 __asm__(".text\n.type run_with, @function\nrun_with:\n"
 	"push %rbx\npush %rbp\npush %r12\npush %r13\npush %r14\npush %r15\npush %rdi\npush %rsi\n"
@@ -151,7 +151,9 @@ static void collect(struct bench *bench)
 	static const uint8_t modrms[] = { 0xca, 0x35, 0x1d };
 
 	for (int i = 0; i < 256 * 3 * 3; i++) {
-		struct form form = { .map = 1 + i / 3 % 3, .opcode = i / 9, .modrm = modrms[i % 3] };
+		struct form form = { .map = 1 + i / 3 % 3,
+				     .opcode = i / 9,
+				     .modrm = modrms[i % 3] };
 
 		add(bench, &form);
 		form.is_short = form.map == 1;

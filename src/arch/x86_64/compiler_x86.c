@@ -10,7 +10,7 @@ enum {
 	ENDBR64_BYTES = 4,
 };
 
-static const uint8_t prologue[] = {
+static const uint8_t of_8_to_10[] = {
 	0x55,			/* push %rbp */
 	0x48, 0x89, 0xe5,	/* mov  %rsp,%rbp */
 	0x41, 0x57,		/* push %r15 */
@@ -21,7 +21,24 @@ static const uint8_t prologue[] = {
 	0x4d,			/* mov  ...,... */
 };
 
-const struct span compiler_prologue = { prologue, sizeof(prologue) };
+static const uint8_t of_11[] = {
+	0x55,			/* push %rbp */
+	0x48, 0x89, 0xe5,	/* mov  %rsp,%rbp */
+	0x41, 0x57,		/* push %r15 */
+	0x41, 0x56,		/* push %r14 */
+	0x41, 0x55,		/* push %r13 */
+	0x41, 0x54,		/* push %r12 */
+	0x53,			/* push %rbx */
+	0x48, 0x83, 0xec, 0x58, /* sub  $0x58,%rsp */
+	0x4d, 0x89, 0xce,	/* mov  %r9,%r14 */
+	0x4c, 0x89, 0x45, 0x80, /* mov  %r8,-0x80(%rbp) */
+	0x49, 0x89, 0xd7,	/* mov  %rdx,%r15 */
+};
+
+const struct span compiler_prologues[COMPILER_PROLOGUES] = {
+	{ of_8_to_10, sizeof(of_8_to_10) },
+	{ of_11, sizeof(of_11) },
+};
 
 /* What it refers to ------------------------------------------------------------------------- */
 

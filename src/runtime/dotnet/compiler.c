@@ -141,24 +141,32 @@ int jit_compiler_find(struct jit_compiler *compiler, struct span file, struct er
 
 /* Single-file executables ------------------------------------------------------------------- */
 
-/* The addresses, as linked, of code that begins as compileMethod does. */
+/* Add the addresses, as linked, of code that begins with @prologue, up to SIMILAR_MAX. */
+static size_t add_similar(const struct elf_segment *segment, struct span prologue,
+			  uint64_t similar[SIMILAR_MAX], size_t count)
+{
+	struct span rest = segment->bytes;
+	const uint8_t *hit;
+
+	while (count < SIMILAR_MAX &&
+	       (hit = memmem(rest.start, rest.size, prologue.start, prologue.size))) {
+		similar[count++] = segment->address + (uint64_t)(hit - segment->bytes.start);
+		rest.size -= (size_t)(hit + 1 - rest.start);
+		rest.start = hit + 1;
+	}
+	return count;
+}
+
+/* Those that begin as compileMethod does. */
 static size_t find_similar(const struct elf *elf, uint64_t similar[SIMILAR_MAX])
 {
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < elf->segment_count; i++) {
 		const struct elf_segment *segment = &elf->segments[i];
-		struct span rest = segment->bytes;
-		const uint8_t *hit;
 
-		while (segment->executable && count < SIMILAR_MAX &&
-		       (hit = memmem(rest.start, rest.size, compiler_prologue.start,
-				     compiler_prologue.size))) {
-			similar[count++] =
-				segment->address + (uint64_t)(hit - segment->bytes.start);
-			rest.size -= (size_t)(hit + 1 - rest.start);
-			rest.start = hit + 1;
-		}
+		for (size_t p = 0; segment->executable && p < COMPILER_PROLOGUES; p++)
+			count = add_similar(segment, compiler_prologues[p], similar, count);
 	}
 	return count;
 }

@@ -52,19 +52,30 @@ static const struct target_file *find_jit(const struct target_files *files)
 }
 
 /*
- * .NET 11 loads its JIT when it first needs it, from where it is itself; until then nothing has been
- * compiled.
+ * .NET 11 loads its JIT when it first needs it, from where it is itself; until then it has compiled
+ * nothing.
  */
 static void find_unloaded_jit(struct runtime_code *code, const struct dotnet *dotnet,
 			      struct error *err)
 {
 	struct error why = { .text = "" };
 
-	if (target_file_open_beside(&code->unloaded, &dotnet->target->process, code->runtime,
-				    JIT_NAME, &why) == 0)
+	if (target_beside_open(&code->unloaded, &dotnet->target->process, code->runtime, JIT_NAME,
+			       &why) == 0)
 		code->compiler = &code->unloaded;
 	else
 		error_set(err, -ENOENT, "the target has not loaded %s, and %s", JIT_NAME, why.text);
+}
+
+/* Nothing points to a JIT that has not been needed yet. */
+static int find_running_compiler(struct jit_compiler *compiler, const struct dotnet *dotnet,
+				 struct span file, uint64_t bias, struct error *err)
+{
+	int result = jit_compiler_find_running(compiler, &dotnet->jit->clr, file, bias, err);
+
+	if (result == -ENOTSUP && jit_compiler_find_linked(compiler, file, NULL) == 0)
+		return 0;
+	return result;
 }
 
 /* See compiler.h. */
@@ -78,8 +89,7 @@ static int find_compiler(struct runtime_code *code, const struct dotnet_runtime 
 	if (!about->single_file)
 		result = jit_compiler_find(&compiler, bytes, err);
 	else if (dotnet)
-		result = jit_compiler_find_running(&compiler, &dotnet->jit->clr, bytes, about->bias,
-						   err);
+		result = find_running_compiler(&compiler, dotnet, bytes, about->bias, err);
 	else
 		result = jit_compiler_find_linked(&compiler, bytes, err);
 	if (result)
