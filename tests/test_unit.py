@@ -20,7 +20,7 @@ NOBODY = 65534
 # These take debug registers, and they and the next depend on the kernel: they run on all of them.
 TAKES_REGISTERS = {"unit/test_breakpoints", "unit/test_capture", "unit/test_debug_registers",
                    "unit/test_in_flight_x86", "unit/test_rates", "unit/test_ring"}
-KERNELS = {"unit/test_btf"}
+KERNELS = {"unit/test_btf", "unit/test_vex_x86"}
 MEASURES = {"unit/test_calibrate"}
 
 

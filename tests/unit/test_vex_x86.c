@@ -142,23 +142,32 @@ static void add(struct bench *bench, const struct form *form)
 	}
 }
 
+static void add_both(struct bench *bench, struct form form)
+{
+	add(bench, &form);
+	form.is_short = form.map == 1;
+	if (form.is_short)
+		add(bench, &form);
+}
+
 /*
- * All opcodes of all maps, between registers and with an operand that is relative to rip, whose
+ * All opcodes of all maps, between registers; and, of some, with an operand relative to rip, whose
  * address the kernel puts into one of rsi, rdi and rbx that the instruction has no use for.
  */
 static void collect(struct bench *bench)
 {
-	static const uint8_t modrms[] = { 0xca, 0x35, 0x1d };
+	static const uint8_t between = 0xca, of_rsi = 0x35, of_rbx = 0x1d;
 
-	for (int i = 0; i < 256 * 3 * 3; i++) {
-		struct form form = { .map = 1 + i / 3 % 3,
-				     .opcode = i / 9,
-				     .modrm = modrms[i % 3] };
+	for (int i = 0; i < 256 * 3; i++) {
+		struct form form = { .map = 1 + i % 3, .opcode = i / 3, .modrm = between };
 
-		add(bench, &form);
-		form.is_short = form.map == 1;
-		if (form.is_short)
-			add(bench, &form);
+		add_both(bench, form);
+		if (form.opcode % 4 != 0)
+			continue;
+		form.modrm = of_rsi;
+		add_both(bench, form);
+		form.modrm = of_rbx;
+		add_both(bench, form);
 	}
 }
 
@@ -284,7 +293,7 @@ UNIT_TEST(probed_vex_instructions_do_what_they_did)
 		run_count += bench->slots[i].runs;
 	}
 	printf("%zu of %zu instructions run here\n", run_count, bench->count);
-	assert_true(run_count > 400);
+	assert_true(run_count > 200);
 	for (size_t i = 0; i < bench->count; i++) {
 		events[i] = probe(bench, type, i);
 		wrong += events[i] < 0;
