@@ -266,15 +266,7 @@ static int load_programs(struct capture *capture, struct error *err)
 		capture->can_hold = false;
 		result = open_and_load(capture, false);
 	}
-	if (result == -EPERM)
-		return error_set(err, result, "the kernel refuses BPF programs (%s): %s",
-				 strerror(-result), refusal_remedy());
-	if (result)
-		return error_set(
-			err, result,
-			"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
-			strerror(-result));
-	return 0;
+	return result ? refusal_of_programs(err, result) : 0;
 }
 
 static int map_tables(struct capture *capture, struct error *err)

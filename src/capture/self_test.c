@@ -20,6 +20,7 @@
 #include "capture/capture.h"
 #include "base/error.h"
 #include "target/process.h"
+#include "target/refusal.h"
 
 enum { RING_BYTES = 4096 };
 
@@ -79,12 +80,7 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 	if (result == 0 && to)
 		tell_verified(to, bpf);
 	place_probe_bpf__destroy(bpf);
-	return result ?
-		       error_set(
-			       err, result,
-			       "the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
-			       strerror(-result)) :
-		       0;
+	return result ? refusal_of_programs(err, result) : 0;
 }
 
 /* What is missing here is missed only by some plans, so it is told and is no failure. */

@@ -126,3 +126,27 @@ const char *refusal_remedy(void)
 		return "this is root without CAP_BPF and CAP_PERFMON, start it with these capabilities";
 	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
 }
+
+/* Linux hides kernel memory from root then, and user memory with it: security/lockdown/lockdown.c. */
+static bool is_confidential(void)
+{
+	char line[WORDS_BYTES];
+
+	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
+	return strstr(line, "[confidentiality]");
+}
+
+int refusal_of_programs(struct error *err, int code)
+{
+	if (is_confidential())
+		return error_set(
+			err, code,
+			"the kernel does not load the BPF programs: it is locked down (confidentiality), and lets none read memory; boot it with lockdown=integrity");
+	if (code == -EPERM)
+		return error_set(err, code, "the kernel refuses BPF programs (%s): %s",
+				 strerror(-code), refusal_remedy());
+	return error_set(
+		err, code,
+		"the kernel does not load the BPF programs: %s (-v shows why; Linux 6.1 or later is needed)",
+		strerror(-code));
+}

@@ -141,6 +141,15 @@ def test_root_without_ptrace(run_as, process):
                         "capability"))
 
 
+def test_kernel_that_is_locked_down(run_as, process):
+    """As the kernel says it, which lets no program read memory then; ours would let them, but we may not load any."""
+    locked = ('mount -t tmpfs none /sys/kernel/security && '
+              'echo "none integrity [confidentiality]" >/sys/kernel/security/lockdown && exec "$@"')
+    pid = process("/bin/sleep", "1000").pid
+    run_as(["unshare", "--mount", "sh", "-c", locked, "sh", *WITHOUT_ADMIN], "-c", pid, "libc.so.6!malloc").expect_sentence(
+        1, "^place-probe: the kernel does not load the BPF programs: it is locked down .* lockdown=integrity$")
+
+
 def test_root_of_a_user_namespace(run_as, process, user_namespace):
     """Its capabilities count in there, and the process is outside."""
     pid = process("/bin/sleep", "1000").pid

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A kernel that does not tell its own types (BTF), as small ones may not: what goes by them is found another way, or
+is left out; counts, durations and stacks are what they are elsewhere."""
+
+import pytest
+
+from helpers import apps, v8_hits
+
+pytestmark = pytest.mark.beside(uprobes=True)
+
+CALLS = 1000
+HIDE = 'mount -t tmpfs none /sys/kernel/btf && ! ls /sys/kernel/btf/vmlinux /boot/vmlinux* 2>/dev/null && exec "$@"'
+
+
+@pytest.fixture
+def without_types(place_probe):
+    place_probe.before = ["unshare", "--mount", "sh", "-c", HIDE, "sh"]
+    return place_probe
+
+
+@pytest.mark.parametrize("mode", ["-c", "-H"])
+def test_methods(without_types, shared_app, mode):
+    live = without_types.live("-j", mode, shared_app.pid, apps.METHODS["static"])
+    made = shared_app.calls("static", CALLS, threads=4)
+    result = live.stop().expect(0)
+    assert result.summary()["hits"] == made and result.summary()["lost"] == {}, str(result)
+
+
+def test_javascript(without_types, tmp_path):
+    with v8_hits.probed() as target:
+        result, expected = v8_hits.printed(without_types, target, tmp_path / "said", "-j")
+    hits = result.records("hit")
+    assert [v8_hits.javascript(hit) for hit in hits] == expected
+    assert result.summary()["stack_ends"] == {"whole": len(hits)}
