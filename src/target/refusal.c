@@ -127,7 +127,7 @@ const char *refusal_remedy(void)
 	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
 }
 
-/* Linux hides kernel memory from root then, and user memory with it: security/lockdown/lockdown.c. */
+/* Linux then hides kernel memory from root, and users' with it: security/lockdown/lockdown.c. */
 static bool is_confidential(void)
 {
 	char line[WORDS_BYTES];

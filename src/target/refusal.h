@@ -23,8 +23,8 @@ static inline bool refusal_is(int code)
 int refusal_of_process(struct error *err, pid_t pid, const char *comm, const char *name, int code);
 
 /*
- * The kernel did not load the BPF programs, with @code, a negative errno, which this gives back. Puts
- * the sentence into @err, which may be NULL.
+ * The kernel did not load the BPF programs, with @code, a negative errno, which this gives back.
+ * Puts the sentence into @err, which may be NULL.
  */
 int refusal_of_programs(struct error *err, int code);
 
