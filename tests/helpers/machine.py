@@ -16,6 +16,7 @@ APPS = BUILD / "apps"
 TRACING = pathlib.Path("/sys/kernel/tracing")
 
 SLOW = os.environ.get("PLACE_PROBE_TEST_SLOW") == "1"
+IS_GUEST = os.environ.get("PLACE_PROBE_TEST_GUEST") == "1"
 # How much longer than on an idle machine to wait before giving up.
 SCALE = int(os.environ.get("PLACE_PROBE_TEST_SCALE", 6 if SLOW else 1))
 

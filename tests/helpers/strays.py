@@ -150,7 +150,7 @@ class StrayTraps:
     """The pytest plugin. config.spoilt has (test, first line of its failure) of each repeat."""
 
     def __init__(self, log=None, budget=None):
-        in_guest = os.environ.get("PLACE_PROBE_TEST_GUEST") == "1"
+        in_guest = machine.IS_GUEST
         self.log = log or (NoLog() if in_guest else TraceLog())
         shared = os.environ.get("PLACE_PROBE_TEST_REPEATS")
         self.budget = budget or Budget(pathlib.Path(shared) if shared else None)

@@ -220,6 +220,23 @@ def test_exceptions_and_collections(place_probe, app):
     assert result.calls() == 900
 
 
+@pytest.mark.kernel
+def test_clock_is_set(place_probe, app):
+    """Two hours on, and a day back: all that lasts goes by a clock that nobody sets."""
+    if not machine.IS_GUEST:
+        pytest.skip("the clock is set in the guests of check-kernels alone")
+    began = time.monotonic()
+    live = place_probe.count("-i", "1", "-d", "3600", app.pid, STATIC)
+    made = 0
+    for away in (7200, -86400, 79200):
+        machine.run("date", "--set", f"@{int(time.time()) + away}")
+        made += app.calls("static", 100)
+    assert not live.has_ended()
+    result = live.stop().expect(0)
+    assert result.calls() == made
+    assert 0 < len(result.records("count")) <= time.monotonic() - began + 1, str(result)
+
+
 def test_one_thread(place_probe, shared_app):
     """-t TID counts that thread's calls alone."""
 
