@@ -380,7 +380,7 @@ def short_tmp():
         yield path
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tell(request):
     """tell(LINE): figures that are printed at the end, whether all passed or not."""
     return request.config.counts.told.append

@@ -3,16 +3,19 @@
 
 import os
 import re
+import resource
 import subprocess
 
 import pytest
 
-from helpers import machine, pairs
+from helpers import fuzzed, machine, pairs
 
 FULL = pairs.is_full()
 pytestmark = pytest.mark.fuzz if FULL else pytest.mark.beside
 
 SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "60" if FULL else "0"))
+# `make fuzz`: a run goes on from where the last one came to.
+KEEPS = os.environ.get("PLACE_PROBE_FUZZ_KEEPS") == "1"
 # "1/2" is every other target, beginning with the second: for two processes.
 SHARE, OF = map(int, os.environ.get("PLACE_PROBE_FUZZ_SHARE", "0/1").split("/"))
 # (program in build/tests, corpus in the tree)
@@ -38,6 +41,28 @@ def run(target, *words, seconds):
     return result.stdout
 
 
+def cpu_seconds():
+    """Of processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_and_keep(target, corpus):
+    """On from where the last long run came to."""
+    before, said = cpu_seconds(), None
+    try:
+        said = run(target, f"-max_total_time={SECONDS}", fuzzed.inputs(target), corpus, seconds=SECONDS)
+    finally:
+        fuzzed.note(target, cpu_seconds() - before, said)
+
+
+@pytest.fixture(scope="module", autouse=KEEPS)
+def table(tell):
+    yield
+    for line in fuzzed.table():
+        tell(line)
+
+
 @pytest.mark.parametrize("target, corpus", TARGETS, ids=[target for target, _ in TARGETS])
 def test_fuzz(target, corpus, tmp_path):
     files = sorted(path for path in (machine.TREE / corpus).iterdir() if path.is_file())
@@ -52,5 +77,7 @@ def test_fuzz(target, corpus, tmp_path):
     said = run(target, f"-runs={least}", *where, seconds=60)
     executed = int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
     assert executed >= least and f"{len(files)} files found in {where[1]}" in said, said
-    if SECONDS:
+    if KEEPS:
+        run_and_keep(target, machine.TREE / corpus)
+    elif SECONDS:
         run(target, f"-max_total_time={SECONDS}", *where, seconds=SECONDS)

@@ -60,8 +60,9 @@ static void describe_no_register(const struct session *session, const struct sit
 	else
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
-			    "%.0f %% of the time (--remap needs none)",
-			    100 * watched_share(session, site));
+			    "%.0f %% of the time%s",
+			    100 * watched_share(session, site),
+			    session->options->remap ? "" : " (--remap needs none)");
 }
 
 static void describe(const struct session *session, const struct site *site,

@@ -162,10 +162,10 @@ def size_kib(path):
 def entries(root):
     """
     Those that may go, with when they were used last. What tests/setup has installed is no entry: nothing would bring it
-    back while tests run. Nor is what is being made, which has a dot.
+    back while tests run. Nor is what fuzzing has come to, or what is being made, which has a dot.
     """
     for kind in root.iterdir():
-        if kind.is_dir() and not kind.name.startswith((".", "ccache", "node-", "libnode-")):
+        if kind.is_dir() and not kind.name.startswith((".", "ccache", "node-", "libnode-", "fuzz")):
             for entry in kind.iterdir():
                 with contextlib.suppress(FileNotFoundError):
                     yield entry.lstat().st_mtime, entry

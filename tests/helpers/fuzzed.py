@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far each fuzz target has come in all long runs: the inputs that reached something new, from which the next run
+goes on, and what each run did, in a log. Both are in the cache; no other run depends on them."""
+
+import dataclasses
+import fcntl
+import json
+import re
+import time
+
+from . import cache
+
+HOUR = 3600
+
+
+def directory():
+    root = cache.prepare("fuzz")
+    assert root, "nothing can be kept in the cache, and so no long run can go on from another"
+    return root / "fuzz"
+
+
+def inputs(target):
+    """Where a target's inputs are kept."""
+    path = directory() / target.replace("/", "-")
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def note(target, cpu_seconds, said):
+    """A run has ended, well or not (`said` is None): what libFuzzer said at its end."""
+    row = {"target": target, "at": int(time.time()), "cpu_seconds": round(cpu_seconds, 1), "failed": said is None}
+    if said is not None:
+        row["executed"] = int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
+        done = re.search(r"^#\d+\s+DONE\s+cov: (\d+) ft: (\d+) corp: (\d+)/", said, re.MULTILINE)
+        row |= dict(zip(("edges", "features", "inputs"), map(int, done.groups())))
+    with open(directory() / "log", "a", encoding="utf-8") as log:
+        fcntl.flock(log, fcntl.LOCK_EX)
+        log.write(json.dumps(row) + "\n")
+
+
+@dataclasses.dataclass
+class Sum:
+    """Of a target, since it last failed."""
+    cpu_seconds: float = 0
+    executed: int = 0
+    last: dict = dataclasses.field(default_factory=dict)
+
+    def add(self, row):
+        if row["failed"]:
+            self.cpu_seconds, self.executed = 0, 0
+        else:
+            self.cpu_seconds += row["cpu_seconds"]
+            self.executed += row["executed"]
+            self.last = row
+
+
+def sums():
+    """{target: Sum} of all runs that are noted."""
+    found = {}
+    with open(directory() / "log", encoding="utf-8") as log:
+        for line in log:
+            row = json.loads(line)
+            found.setdefault(row["target"], Sum()).add(row)
+    return found
+
+
+def table():
+    """Lines: each target's, and the sum."""
+    rows = sorted(sums().items())
+    for target, done in rows:
+        yield (f"{target}: {done.cpu_seconds / HOUR:.2f} CPU hours without a finding, {done.executed} executions, "
+               f"{done.last.get('edges', 0)} edges, {done.last.get('inputs', 0)} inputs")
+    yield f"all targets: {sum(done.cpu_seconds for _, done in rows) / HOUR:.2f} CPU hours without a finding"
