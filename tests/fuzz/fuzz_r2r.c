@@ -3,6 +3,7 @@
  * Any bytes as a ReadyToRun image: every body is named, in every way, and found by address; and
  * all that it says of inlining is read.
  */
+#include "runtime/dotnet/il.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/inlining.h"
 #include "runtime/dotnet/metadata.h"
@@ -125,6 +126,8 @@ static void look_at_process(struct span bytes)
 	if (dotnet_images_add(&images, &source, NULL))
 		return;
 	dotnet_images_link(&images);
+	for (uint32_t rid = 0; images.count > 0 && rid < MAX_ROWS; rid++)
+		(void)il_size_class(images.images[0], rid, UINT32_MAX);
 	if (dotnet_inlining_create(&inlining, &images, NULL) == 0) {
 		for (uint32_t i = 0; images.count > 0 && i < 2 * MAX_ROWS; i++) {
 			const struct r2r_method method = {
@@ -148,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct r2r *r2r;
 	struct pe pe;
 
+	(void)il_code_size_class((struct span){ data, size }, 1);
 	if (pe_init(&pe, (struct span){ data, size }, &err) < 0)
 		return 0;
 	(void)r2r_kind_of(&pe);
