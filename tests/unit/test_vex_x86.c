@@ -5,20 +5,21 @@
  */
 #include "tests/unit/unit.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "arch/x86_64/decoded_x86.h"
 #include "code/insn.h"
+#include "probe/uprobes.h"
+#include "target/process.h"
 #include "tests/unit/scratch.h"
 
 enum {
 	SLOT = 32,	  /* bytes from one instruction to the next */
-	SLOTS_MAX = 1024, /* more than there are; each has a descriptor */
+	SLOTS_MAX = 1024, /* more than there are */
 	OTHERS = 32,
 	DATA = 4096,  /* bytes behind the code that it reads and writes */
 	GENERAL = 15, /* all but rsp */
@@ -45,6 +46,9 @@ struct bench {
 	uint8_t *code; /* of all slots, and DATA from @data */
 	uint8_t *data;
 	const char *path;
+	struct process process; /* this one */
+	struct uprobes *uprobes;
+	int map; /* of hits */
 };
 
 /* Call @function with the registers of @machine, and leave there what they are afterwards. */
@@ -142,32 +146,22 @@ static void add(struct bench *bench, const struct form *form)
 	}
 }
 
-static void add_both(struct bench *bench, struct form form)
-{
-	add(bench, &form);
-	form.is_short = form.map == 1;
-	if (form.is_short)
-		add(bench, &form);
-}
-
 /*
- * All opcodes of all maps, between registers; and, of some, with an operand relative to rip, whose
- * address the kernel puts into one of rsi, rdi and rbx that the instruction has no use for.
+ * All opcodes of all maps, between registers and with an operand relative to rip, whose address the
+ * kernel puts into one of rsi, rdi and rbx that the instruction has no use for.
  */
 static void collect(struct bench *bench)
 {
-	static const uint8_t between = 0xca, of_rsi = 0x35, of_rbx = 0x1d;
+	static const uint8_t modrms[] = { 0xca, 0x35, 0x1d };
 
-	for (int i = 0; i < 256 * 3; i++) {
-		struct form form = { .map = 1 + i % 3, .opcode = i / 3, .modrm = between };
+	for (int i = 0; i < 256 * 3 * 3; i++) {
+		struct form form = { .map = 1 + i / 3 % 3, .opcode = i / 9 };
 
-		add_both(bench, form);
-		if (form.opcode % 4 != 0)
-			continue;
-		form.modrm = of_rsi;
-		add_both(bench, form);
-		form.modrm = of_rbx;
-		add_both(bench, form);
+		form.modrm = modrms[i % 3];
+		add(bench, &form);
+		form.is_short = form.map == 1;
+		if (form.is_short)
+			add(bench, &form);
 	}
 }
 
@@ -220,6 +214,7 @@ static int set_up(void **state)
 	assert_non_null(bench.slots);
 	collect(&bench);
 	map_code(&bench);
+	assert_int_equal(process_init(&bench.process, getpid(), NULL), 0);
 	*state = &bench;
 	return 0;
 }
@@ -228,42 +223,90 @@ static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
+	uprobes_destroy(bench->uprobes);
+	process_deinit(&bench->process);
 	free(bench->slots);
 	return scratch_remove(state);
 }
 
-static int uprobe_type(void)
+/* A program that adds 1 to the number of its cookie in array @map. */
+static int load_counter(int map, enum uprobe_means means)
 {
-	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-	int type = -1;
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)(
+			    means == UPROBE_MULTI ? UPROBE_MULTI_ATTACH_TYPE : 0));
+	const struct bpf_insn code[] = {
+		/* *(u32 *)(r10 - 4) = bpf_get_attach_cookie(r1); r2 = r10 - 4; r1 = map */
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_attach_cookie },
+		{ .code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
+		{ .code = BPF_ALU64 | BPF_ADD, .dst_reg = 2, .imm = -4 },
+		{ .code = BPF_LD | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ .code = 0 },
+		/* r0 = bpf_map_lookup_elem(r1, r2); if (r0) atomically *r0 += 1 */
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 2 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1 },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .src_reg = 1, .imm = BPF_ADD },
+		/* return 0 */
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
 
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%d", &type), 1);
-	fclose(file);
-	return type;
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "count", "GPL", code,
+			     sizeof(code) / sizeof(code[0]), &options);
 }
 
 static void show(const struct slot *slot, const char *what)
 {
 	for (size_t i = 0; i < slot->length; i++)
 		print_error("%02x ", slot->bytes[i]);
-	print_error("%s: %m\n", what);
+	print_error("%s\n", what);
 }
 
-/* An event that counts the hits of a uprobe on @slot of this process. */
-static int probe(const struct bench *bench, int type, size_t slot)
+/* Perf events take their time to be closed, so there not all have one. */
+static bool has_probe(enum uprobe_means means, size_t slot)
 {
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config1 = (uintptr_t)bench->path,
-		.config2 = slot * SLOT,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return means == UPROBE_MULTI || slot % 4 == 0;
+}
 
-	if (fd < 0)
-		show(&bench->slots[slot], "is refused");
-	return fd;
+/* Give slots a uprobe, which has the slot's number as its cookie. How many are refused. */
+static size_t probe_all(struct bench *bench, enum uprobe_means means)
+{
+	struct uprobe_site *sites = calloc(SLOTS_MAX, sizeof(*sites));
+	int fd = open(bench->path, O_RDONLY | O_CLOEXEC), program;
+	size_t count = 0, refused = 0;
+
+	assert_non_null(sites);
+	assert_return_code(fd, errno);
+	for (size_t i = 0; i < bench->count; i++) {
+		if (has_probe(means, i))
+			sites[count++] = (struct uprobe_site){ fd, 0, { i * SLOT }, i };
+	}
+	bench->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint64_t),
+				    SLOTS_MAX, NULL);
+	assert_return_code(bench->map, errno);
+	program = load_counter(bench->map, means);
+	assert_return_code(program, errno);
+	assert_int_equal(uprobes_create(&bench->uprobes, means, program, &bench->process, NULL), 0);
+	assert_int_equal(uprobes_attach(bench->uprobes, sites, count, NULL), 0);
+	for (size_t i = 0; i < count; i++) {
+		if (sites[i].error)
+			show(&bench->slots[sites[i].cookie], strerror(-sites[i].error));
+		refused += sites[i].error != 0;
+	}
+	close(program);
+	close(fd);
+	free(sites);
+	return refused;
+}
+
+static uint64_t hits_of(const struct bench *bench, uint32_t slot)
+{
+	uint64_t hits;
+
+	assert_int_equal(bpf_map_lookup_elem(bench->map, &slot, &hits), 0);
+	return hits;
 }
 
 /* Does @slot, which has a uprobe, do what it did without? */
@@ -282,33 +325,24 @@ UNIT_TEST(probed_vex_instructions_do_what_they_did)
 {
 	struct bench *bench = *state;
 	struct sigaction action = { .sa_handler = leave }, before;
-	int type = uprobe_type(), *events = calloc(bench->count, sizeof(*events));
-	size_t run_count = 0, wrong = 0;
-	uint64_t hits;
+	enum uprobe_means means = uprobe_multi_works() ? UPROBE_MULTI : UPROBE_PERF;
+	size_t run_count = 0, wrong;
 
-	assert_non_null(events);
 	assert_return_code(sigaction(SIGILL, &action, &before), errno);
 	for (size_t i = 0; i < bench->count; i++) {
 		bench->slots[i].runs = run(bench, i, &bench->slots[i].left);
 		run_count += bench->slots[i].runs;
 	}
 	printf("%zu of %zu instructions run here\n", run_count, bench->count);
-	assert_true(run_count > 200);
+	assert_true(run_count > 400);
+	wrong = probe_all(bench, means);
 	for (size_t i = 0; i < bench->count; i++) {
-		events[i] = probe(bench, type, i);
-		wrong += events[i] < 0;
-	}
-	for (size_t i = 0; i < bench->count; i++) {
-		if (events[i] < 0)
-			continue;
 		wrong += bench->slots[i].runs && !does_the_same(bench, i);
-		assert_int_equal(read(events[i], &hits, sizeof(hits)), sizeof(hits));
-		assert_int_equal(hits, bench->slots[i].runs);
-		close(events[i]);
+		assert_int_equal(hits_of(bench, (uint32_t)i),
+				 bench->slots[i].runs && has_probe(means, i));
 	}
 	assert_int_equal(wrong, 0);
 	sigaction(SIGILL, &before, NULL);
-	free(events);
 }
 
 UNIT_MAIN(set_up, tear_down)
