@@ -3,6 +3,12 @@
 time of its life. The oracle is its own counts."""
 
 import collections
+import contextlib
+import http.client
+import itertools
+import random
+import threading
+import time
 
 import pytest
 
@@ -48,14 +54,20 @@ def start(build_app):
         app.close()
 
 
-def compare(result, made):
-    """How many counts are exact. Those that are not are too low, which is told of each."""
+def counted_of(result):
+    """{kind: how many calls were counted, and whether that is in doubt}"""
     counted = {kind: (0, False) for kind in OWN}
     for record in result.records("count"):
         for kind, method in OWN.items():
             if record["method"].startswith(method) and record["method"][len(method):][:1] in "([":
                 calls, doubtful = counted[kind]
                 counted[kind] = (calls + record["calls"], doubtful or bool(record["lower_bound"]))
+    return counted
+
+
+def compare(result, made):
+    """How many counts are exact. Those that are not are too low, which is told of each."""
+    counted = counted_of(result)
     wrong = {kind: (calls, made[kind], doubtful) for kind, (calls, doubtful) in counted.items()
              if calls > made[kind] or (calls < made[kind] and not doubtful)}
     assert not wrong, f"{wrong}\n{result}"
@@ -110,6 +122,60 @@ def test_all_exact(place_probe, start):
     machine.wait_until(all_are, "all are exact", seconds=60)
     for _ in range(3):
         assert count(place_probe, app, 600, [*OWN.values(), ALL_OF_IT]) == len(OWN)
+    assert app.quit(4) == 4
+
+
+class Load:
+    """Two clients that ask for one path after the other until they are told to stop."""
+
+    def __init__(self, port):
+        self.port, self.ended, self.problems = port, threading.Event(), []
+        self.clients = [threading.Thread(target=self.ask, args=(client,)) for client in range(2)]
+
+    def ask(self, client):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        for path in itertools.islice(itertools.cycle(PATHS), client, None):
+            if self.ended.is_set():
+                return
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            if not answer.read() or answer.status != 200:
+                self.problems.append((path, answer.status))
+
+    @contextlib.contextmanager
+    def running(self):
+        for client in self.clients:
+            client.start()
+        yield
+        self.ended.set()
+        for client in self.clients:
+            client.join()
+
+
+@pairs.only_full
+@pytest.mark.parametrize("life", range(5))
+def test_attached_at_any_moment(place_probe, start, tell, life):
+    """Ten moments of a server's life under load, from its first request on. What was called between attaching and
+    detaching is known but for what was called while that was done."""
+    app, moments, sure = start(), random.Random(life), 0
+    load = Load(int(app.ask("port", "port")[1]))
+    with load.running():
+        for _ in range(10):
+            time.sleep(moments.uniform(0, 0.7))
+            before = app.counts()
+            live = place_probe.count("--remap", app.pid, *OWN.values(), ALL_OF_IT, timeout=60)
+            attached = app.counts()
+            time.sleep(moments.uniform(0.1, 0.7))
+            until = app.counts()
+            result = stopped(live)
+            after = app.counts()
+            assert not inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) == 0
+            for kind, (calls, doubtful) in counted_of(result).items() if result else ():
+                least, most = until[kind] - attached[kind], after[kind] - before[kind]
+                assert calls <= most and (doubtful or calls >= least), f"{kind}: {least} to {most}\n{result}"
+                sure += least > 0 and not doubtful
+    assert load.problems == []
+    tell(f"life {life} of the server: {sure} of {10 * len(OWN)} counts beyond doubt")
     assert app.quit(4) == 4
 
 
