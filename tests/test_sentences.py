@@ -80,7 +80,8 @@ PARTS = {
         "process %d (%s) has no V8 in it", "the code of V8 is not mapped", "it is no 64-bit ELF file",
         "there is no version of V8 in it"],
     " (run again to have them): %s": [
-        "the target has not loaded libclrjit.so", "no runtime that could be followed is known"],
+        "the target has not loaded %s", "the target has not loaded %s, and %s", "%s cannot be read: %s",
+        "%s was deleted", "there is no %s", "no runtime that could be followed is known"],
     "of the target cannot be read, ": [
         "cannot stat %s: %s", "%s is no regular file", "%s is empty", "cannot map %s: %s",
         "cannot open %s of process %d: %s",

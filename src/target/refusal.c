@@ -141,7 +141,7 @@ int refusal_of_programs(struct error *err, int code)
 	if (is_confidential())
 		return error_set(
 			err, code,
-			"the kernel does not load the BPF programs: it is locked down (confidentiality), and lets none read memory; boot it with lockdown=integrity");
+			"the kernel does not load the BPF programs: it is locked down (confidentiality), and lets none read memory; start it with lockdown=integrity");
 	if (code == -EPERM)
 		return error_set(err, code, "the kernel refuses BPF programs (%s): %s",
 				 strerror(-code), refusal_remedy());

@@ -123,7 +123,7 @@ int dotnet_find_code(struct runtime_code *code, const struct target_files *files
 		find_unloaded_jit(code, dotnet, err);
 	if (!code->compiler)
 		return dotnet ? -ENOENT :
-				error_set(err, -ENOENT, "the target has not loaded " JIT_NAME);
+				error_set(err, -ENOENT, "the target has not loaded %s", JIT_NAME);
 	return find_compiler(code, &about, dotnet, err);
 }
 
