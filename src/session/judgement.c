@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "session/session_internal.h"
 #include "session/watched.h"
@@ -52,7 +53,10 @@ static const char *const missed[VERDICT_REASONS] = {
 static void describe_no_register(const struct session *session, const struct site *site,
 				 struct text *out)
 {
-	if (session->plan.timed && !session->options->share_ns)
+	if (!breakpoint_events_fire())
+		text_printf(out, "had no probe, at least for a time: %s%s", BREAKPOINTS_DEAD,
+			    session->options->remap ? "" : " (--remap needs none)");
+	else if (session->plan.timed && !session->options->share_ns)
 		text_printf(out,
 			    "had no debug register, at least for a time: there are %d, and other "
 			    "bodies had them (--share has all take turns)",
@@ -146,16 +150,21 @@ static size_t count_methods(const struct session *session, const struct verdict 
 /* Where bodies have taken turns each count says of how much of the time it is. */
 static void describe_turns(const struct session *session, size_t methods, struct text *out)
 {
-	text_printf(
-		out,
-		"%zu method%s watched for a part of the time%s: more code compiled at run time was "
-		"in use than there are debug registers, %d",
-		methods, methods == 1 ? " was" : "s were",
-		options_report_hits(session->options) ? " (-v tells which)" :
-							", which each count tells",
-		BREAKPOINTS_MAX);
-	if (!session->options->remap)
-		text_add(out, " (--remap takes none of them; those named first keep theirs)");
+	text_printf(out, "%zu method%s watched for a part of the time%s: ", methods,
+		    methods == 1 ? " was" : "s were",
+		    options_report_hits(session->options) ? " (-v tells which)" :
+							    ", which each count tells");
+	if (!breakpoint_events_fire())
+		text_printf(out, "%s%s", BREAKPOINTS_DEAD,
+			    session->options->remap ? "" : " (--remap needs none)");
+	else
+		text_printf(out,
+			    "more code compiled at run time was in use than there are debug "
+			    "registers, %d%s",
+			    BREAKPOINTS_MAX,
+			    session->options->remap ?
+				    "" :
+				    " (--remap takes none of them; those named first keep theirs)");
 }
 
 static void say_together(struct telling *telling, const struct verdict *verdict,
