@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counts equal what the target itself counted, whoever calls and however."""
 
+import pathlib
 import time
 
 import pytest
@@ -235,6 +236,22 @@ def test_clock_is_set(place_probe, app):
     result = live.stop().expect(0)
     assert result.calls() == made
     assert 0 < len(result.records("count")) <= time.monotonic() - began + 1, str(result)
+
+
+@pytest.mark.kernel
+def test_machine_is_paused(place_probe, app):
+    """As hypervisors do it to take a snapshot, or to move it, in the middle of calls: none is lost."""
+    if not machine.IS_GUEST:
+        pytest.skip("the machine is paused in the guests of check-kernels alone")
+    pause = pathlib.Path("/run/exchange/pause")
+    live = place_probe.count("-i", "1", app.pid, STATIC)
+    app.tell("calls static 20000 4")
+    pause.write_text("3")
+    machine.wait_until(lambda: not pause.exists(), "it has been paused", seconds=10)
+    made = int(app.answer("done")[2])
+    made += app.calls("static", 100)
+    result = live.stop().expect(0)
+    assert result.calls() == made and result.summary()["lost"] == {}, str(result)
 
 
 def test_one_thread(place_probe, shared_app):
