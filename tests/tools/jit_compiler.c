@@ -6,24 +6,19 @@
  *
  * A way is a line: its name, and the offsets of the entry and the exit. For tests.
  */
-#include <bpf/bpf.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/dotnet/compiler.h"
 #include "base/error.h"
 #include "target/memory.h"
+#include "tests/helpers/hit_counter.h"
 #include "tests/tools/dotnet_of.h"
 
 enum { ENTRIES, EXITS, COUNTERS };
-
-static const char UPROBE_TYPE[] = "/sys/bus/event_source/devices/uprobe/type";
 
 static int print_found(const char *way, int result, const struct jit_compiler *compiler,
 		       const struct error *err)
@@ -94,86 +89,32 @@ static const struct target_file *find_library(const struct resolution *resolutio
 	return NULL;
 }
 
-static uint32_t uprobe_type(void)
-{
-	FILE *file = fopen(UPROBE_TYPE, "re");
-	char text[16] = "";
-
-	if (file) {
-		if (!fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		fclose(file);
-	}
-	return (uint32_t)strtoul(text, NULL, 10);
-}
-
-/* A program that adds 1 to the number @key of array @map. */
-static int load_counter(int map, int key)
-{
-	const struct bpf_insn code[] = {
-		/* *(u32 *)(r10 - 4) = key; r2 = r10 - 4; r1 = map */
-		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4, .imm = key },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
-		{ .code = BPF_ALU64 | BPF_ADD, .dst_reg = 2, .imm = -4 },
-		{ .code = BPF_LD | BPF_DW, .dst_reg = 1, .src_reg = 1, .imm = map },
-		{ .code = 0 },
-		/* r0 = bpf_map_lookup_elem(r1, r2); if (r0) atomically *r0 += 1 */
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 2 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1 },
-		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .src_reg = 1, .imm = BPF_ADD },
-		/* return 0 */
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "count", "GPL", code,
-			     sizeof(code) / sizeof(code[0]), NULL);
-}
-
-/* With a program, a uprobe on one thread sees the whole process. */
-static bool attach(pid_t pid, const char *path, uint64_t offset, int map, int key)
-{
-	struct perf_event_attr attr = {
-		.type = uprobe_type(),
-		.size = sizeof(attr),
-		.config1 = (uint64_t)(uintptr_t)path,
-		.config2 = offset,
-	};
-	int program = load_counter(map, key);
-	int event = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (program < 0 || event < 0 || ioctl(event, PERF_EVENT_IOC_SET_BPF, program)) {
-		perror("jit_compiler: cannot count");
-		return false;
-	}
-	return true;
-}
-
-static uint64_t read_counter(int map, int key)
-{
-	uint64_t count = 0;
-
-	return bpf_map_lookup_elem(map, &key, &count) ? 0 : count;
-}
-
 /* What is opened here is closed by exiting. */
-static int count(pid_t pid, int fd, const struct jit_compiler *compiler)
+static int count(struct process *process, int fd, const struct jit_compiler *compiler)
 {
-	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "counts", sizeof(uint32_t), sizeof(uint64_t),
-				 COUNTERS, NULL);
-	char path[64];
+	struct uprobe_site sites[] = {
+		{ .file_fd = fd, .offset = compiler->exit, .cookie = EXITS },
+		{ .file_fd = fd, .offset = compiler->entry, .cookie = ENTRIES },
+	};
+	struct uprobes *uprobes;
+	struct error err = { .text = "" };
+	int map = hit_counter_map(COUNTERS), program = hit_counter_load(map, UPROBE_PERF);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!attach(pid, path, compiler->exit.value, map, EXITS) ||
-	    !attach(pid, path, compiler->entry.value, map, ENTRIES))
+	if (program < 0) {
+		perror("jit_compiler: cannot count");
 		return 1;
+	}
+	if (uprobes_create(&uprobes, UPROBE_PERF, program, process, &err) ||
+	    uprobes_attach(uprobes, sites, COUNTERS, &err) || sites[0].error || sites[1].error) {
+		fprintf(stderr, "jit_compiler: cannot count: %s\n", err.text);
+		return 1;
+	}
 	printf("counting\n");
 	fflush(stdout);
 	while (getchar() != EOF)
 		;
-	printf("counted %" PRIu64 " %" PRIu64 "\n", read_counter(map, ENTRIES),
-	       read_counter(map, EXITS));
+	printf("counted %" PRIu64 " %" PRIu64 "\n", hit_counter_read(map, ENTRIES),
+	       hit_counter_read(map, EXITS));
 	return 0;
 }
 
@@ -199,7 +140,7 @@ static int look_at_process(pid_t pid)
 		result = find_running(&resolution, &compiler);
 	}
 	if (result == 0)
-		result = count(pid, file->fd, &compiler);
+		result = count(&target.process, file->fd, &compiler);
 	resolution_deinit(&resolution);
 	target_deinit(&target);
 	return result;

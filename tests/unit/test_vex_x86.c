@@ -5,7 +5,6 @@
  */
 #include "tests/unit/unit.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "code/insn.h"
 #include "probe/uprobes.h"
 #include "target/process.h"
+#include "tests/helpers/hit_counter.h"
 #include "tests/unit/scratch.h"
 
 enum {
@@ -229,34 +229,6 @@ static int tear_down(void **state)
 	return scratch_remove(state);
 }
 
-/* A program that adds 1 to the number of its cookie in array @map. */
-static int load_counter(int map, enum uprobe_means means)
-{
-	LIBBPF_OPTS(bpf_prog_load_opts, options,
-		    .expected_attach_type = (enum bpf_attach_type)(
-			    means == UPROBE_MULTI ? UPROBE_MULTI_ATTACH_TYPE : 0));
-	const struct bpf_insn code[] = {
-		/* *(u32 *)(r10 - 4) = bpf_get_attach_cookie(r1); r2 = r10 - 4; r1 = map */
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_attach_cookie },
-		{ .code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 },
-		{ .code = BPF_ALU64 | BPF_ADD, .dst_reg = 2, .imm = -4 },
-		{ .code = BPF_LD | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
-		{ .code = 0 },
-		/* r0 = bpf_map_lookup_elem(r1, r2); if (r0) atomically *r0 += 1 */
-		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem },
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 2 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1 },
-		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .src_reg = 1, .imm = BPF_ADD },
-		/* return 0 */
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "count", "GPL", code,
-			     sizeof(code) / sizeof(code[0]), &options);
-}
-
 static void show(const struct slot *slot, const char *what)
 {
 	for (size_t i = 0; i < slot->length; i++)
@@ -283,10 +255,9 @@ static size_t probe_all(struct bench *bench, enum uprobe_means means)
 		if (has_probe(means, i))
 			sites[count++] = (struct uprobe_site){ fd, 0, { i * SLOT }, i };
 	}
-	bench->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), sizeof(uint64_t),
-				    SLOTS_MAX, NULL);
+	bench->map = hit_counter_map(SLOTS_MAX);
 	assert_return_code(bench->map, errno);
-	program = load_counter(bench->map, means);
+	program = hit_counter_load(bench->map, means);
 	assert_return_code(program, errno);
 	assert_int_equal(uprobes_create(&bench->uprobes, means, program, &bench->process, NULL), 0);
 	assert_int_equal(uprobes_attach(bench->uprobes, sites, count, NULL), 0);
@@ -299,14 +270,6 @@ static size_t probe_all(struct bench *bench, enum uprobe_means means)
 	close(fd);
 	free(sites);
 	return refused;
-}
-
-static uint64_t hits_of(const struct bench *bench, uint32_t slot)
-{
-	uint64_t hits;
-
-	assert_int_equal(bpf_map_lookup_elem(bench->map, &slot, &hits), 0);
-	return hits;
 }
 
 /* Does @slot, which has a uprobe, do what it did without? */
@@ -338,7 +301,7 @@ UNIT_TEST(probed_vex_instructions_do_what_they_did)
 	wrong = probe_all(bench, means);
 	for (size_t i = 0; i < bench->count; i++) {
 		wrong += bench->slots[i].runs && !does_the_same(bench, i);
-		assert_int_equal(hits_of(bench, (uint32_t)i),
+		assert_int_equal(hit_counter_read(bench->map, (uint32_t)i),
 				 bench->slots[i].runs && has_probe(means, i));
 	}
 	assert_int_equal(wrong, 0);
