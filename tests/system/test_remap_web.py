@@ -3,6 +3,7 @@
 time of its life. The oracle is its own counts."""
 
 import collections
+import concurrent.futures
 import contextlib
 import http.client
 import itertools
@@ -125,31 +126,28 @@ def test_all_exact(place_probe, start):
     assert app.quit(4) == 4
 
 
-class Load:
-    """Two clients that ask for one path after the other until they are told to stop."""
+@contextlib.contextmanager
+def load(port):
+    """Two clients that ask for one path after the other meanwhile, and get each."""
+    ended = threading.Event()
 
-    def __init__(self, port):
-        self.port, self.ended, self.problems = port, threading.Event(), []
-        self.clients = [threading.Thread(target=self.ask, args=(client,)) for client in range(2)]
-
-    def ask(self, client):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+    def ask(client):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         for path in itertools.islice(itertools.cycle(PATHS), client, None):
-            if self.ended.is_set():
+            if ended.is_set():
                 return
             connection.request("GET", path)
             answer = connection.getresponse()
-            if not answer.read() or answer.status != 200:
-                self.problems.append((path, answer.status))
+            assert answer.read() and answer.status == 200, (path, answer.status)
 
-    @contextlib.contextmanager
-    def running(self):
-        for client in self.clients:
-            client.start()
-        yield
-        self.ended.set()
-        for client in self.clients:
-            client.join()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        clients = [pool.submit(ask, client) for client in range(2)]
+        try:
+            yield
+        finally:
+            ended.set()
+        for client in clients:
+            client.result()
 
 
 @pairs.only_full
@@ -158,8 +156,7 @@ def test_attached_at_any_moment(place_probe, start, tell, life):
     """Ten moments of a server's life under load, from its first request on. What was called between attaching and
     detaching is known but for what was called while that was done."""
     app, moments, sure = start(), random.Random(life), 0
-    load = Load(int(app.ask("port", "port")[1]))
-    with load.running():
+    with load(int(app.ask("port", "port")[1])):
         for _ in range(10):
             time.sleep(moments.uniform(0, 0.7))
             before = app.counts()
@@ -174,7 +171,6 @@ def test_attached_at_any_moment(place_probe, start, tell, life):
                 least, most = until[kind] - attached[kind], after[kind] - before[kind]
                 assert calls <= most and (doubtful or calls >= least), f"{kind}: {least} to {most}\n{result}"
                 sure += least > 0 and not doubtful
-    assert load.problems == []
     tell(f"life {life} of the server: {sure} of {10 * len(OWN)} counts beyond doubt")
     assert app.quit(4) == 4
 
