@@ -75,8 +75,7 @@ def test_fuzz(target, corpus, tmp_path):
     where = [tmp_path, machine.TREE / corpus]
     least = len(files) + LEAST_NEW
     said = run(target, f"-runs={least}", *where, seconds=60)
-    executed = int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
-    assert executed >= least and f"{len(files)} files found in {where[1]}" in said, said
+    assert fuzzed.executed(said) >= least and f"{len(files)} files found in {where[1]}" in said, said
     if KEEPS:
         run_and_keep(target, machine.TREE / corpus)
     elif SECONDS:

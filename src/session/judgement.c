@@ -50,12 +50,17 @@ static const char *const missed[VERDICT_REASONS] = {
 				"ran that were not seen (run again to have them)",
 };
 
+static const char *without_registers(const struct session *session)
+{
+	return session->options->remap ? "" : " (--remap needs none)";
+}
+
 static void describe_no_register(const struct session *session, const struct site *site,
 				 struct text *out)
 {
 	if (!breakpoint_events_fire())
 		text_printf(out, "had no probe, at least for a time: %s%s", BREAKPOINTS_DEAD,
-			    session->options->remap ? "" : " (--remap needs none)");
+			    without_registers(session));
 	else if (session->plan.timed && !session->options->share_ns)
 		text_printf(out,
 			    "had no debug register, at least for a time: there are %d, and other "
@@ -65,8 +70,7 @@ static void describe_no_register(const struct session *session, const struct sit
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
 			    "%.0f %% of the time%s",
-			    100 * watched_share(session, site),
-			    session->options->remap ? "" : " (--remap needs none)");
+			    100 * watched_share(session, site), without_registers(session));
 }
 
 static void describe(const struct session *session, const struct site *site,
@@ -155,8 +159,7 @@ static void describe_turns(const struct session *session, size_t methods, struct
 		    options_report_hits(session->options) ? " (-v tells which)" :
 							    ", which each count tells");
 	if (!breakpoint_events_fire())
-		text_printf(out, "%s%s", BREAKPOINTS_DEAD,
-			    session->options->remap ? "" : " (--remap needs none)");
+		text_printf(out, "%s%s", BREAKPOINTS_DEAD, without_registers(session));
 	else
 		text_printf(out,
 			    "more code compiled at run time was in use than there are debug "

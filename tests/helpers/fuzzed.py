@@ -26,11 +26,16 @@ def inputs(target):
     return path
 
 
+def executed(said):
+    """How many inputs libFuzzer says that it has run."""
+    return int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
+
+
 def note(target, cpu_seconds, said):
     """A run has ended, well or not (`said` is None): what libFuzzer said at its end."""
     row = {"target": target, "at": int(time.time()), "cpu_seconds": round(cpu_seconds, 1), "failed": said is None}
     if said is not None:
-        row["executed"] = int(re.search(r"^stat::number_of_executed_units: (\d+)", said, re.MULTILINE)[1])
+        row["executed"] = executed(said)
         done = re.search(r"^#\d+\s+DONE\s+cov: (\d+) ft: (\d+) corp: (\d+)/", said, re.MULTILINE)
         row |= dict(zip(("edges", "features", "inputs"), map(int, done.groups())))
     with open(directory() / "log", "a", encoding="utf-8") as log:

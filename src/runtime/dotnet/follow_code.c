@@ -55,16 +55,17 @@ static const struct target_file *find_jit(const struct target_files *files)
  * .NET 11 loads its JIT when it first needs it, from where it is itself; until then it has compiled
  * nothing.
  */
-static void find_unloaded_jit(struct runtime_code *code, const struct dotnet *dotnet,
-			      struct error *err)
+static int find_unloaded_jit(struct runtime_code *code, const struct dotnet *dotnet,
+			     struct error *err)
 {
 	struct error why = { .text = "" };
 
 	if (target_beside_open(&code->unloaded, &dotnet->target->process, code->runtime, JIT_NAME,
-			       &why) == 0)
-		code->compiler = &code->unloaded;
-	else
-		error_set(err, -ENOENT, "the target has not loaded %s, and %s", JIT_NAME, why.text);
+			       &why))
+		return error_set(err, -ENOENT, "the target has not loaded %s, and %s", JIT_NAME,
+				 why.text);
+	code->compiler = &code->unloaded;
+	return 0;
 }
 
 /* Nothing points to a JIT that has not been needed yet. */
@@ -119,12 +120,10 @@ int dotnet_find_code(struct runtime_code *code, const struct target_files *files
 		return result;
 	code->holds_images = about.single_file;
 	code->compiler = about.single_file ? code->runtime : find_jit(files);
-	if (!code->compiler && dotnet)
-		find_unloaded_jit(code, dotnet, err);
 	if (!code->compiler)
-		return dotnet ? -ENOENT :
-				error_set(err, -ENOENT, "the target has not loaded %s", JIT_NAME);
-	return find_compiler(code, &about, dotnet, err);
+		result = dotnet ? find_unloaded_jit(code, dotnet, err) :
+				  error_set(err, -ENOENT, "the target has not loaded %s", JIT_NAME);
+	return result ? result : find_compiler(code, &about, dotnet, err);
 }
 
 enum tier dotnet_tier_of(uint64_t flags, bool *final)
