@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Common to the fuzz targets of the formats: hostile bytes are read twice, at once and in
- * pieces, behind a beginning that makes them one format. The rows must be the same, lie
- * within bounds, and have names that are what they parse to again.
+ * Common to the fuzz targets of the formats: hostile bytes are read three times, at once, in
+ * pieces and out of a file, behind a beginning that makes them one format. The rows must be
+ * the same, lie within bounds, and have names that are what they parse to again.
  */
 #ifndef MAPPARSE_TESTS_FUZZ_ROWS_H
 #define MAPPARSE_TESTS_FUZZ_ROWS_H
@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "mapparse/mapparse.h"
 
@@ -76,24 +78,55 @@ static inline int fuzz_row(void *user, const struct mapparse_row *row)
 	return 0;
 }
 
-static inline struct fuzz_sum fuzz_read(const char *front, const uint8_t *bytes, size_t length,
-					size_t chunk)
+/* What is reported is of a line that there is. */
+static inline void fuzz_diagnostic(void *user, const struct mapparse_diagnostic *diagnostic)
 {
-	struct fuzz_sum sum = { 0, UINT64_C(14695981039346656037) };
-	struct mapparse_reader *r =
-		mapparse_reader_create(&(struct mapparse_options){ .row = fuzz_row, .user = &sum });
-	int result;
+	(void)user;
+	FUZZ_ASSERT(diagnostic->line > 0 && diagnostic->reason && *diagnostic->reason);
+}
 
-	FUZZ_ASSERT(r);
-	result = mapparse_reader_push(r, front, strlen(front));
+static inline int fuzz_push(struct mapparse_reader *r, const char *front, const uint8_t *bytes,
+			    size_t length, size_t chunk)
+{
+	int result = mapparse_reader_push(r, front, strlen(front));
+
 	for (size_t done = 0; done < length && result == 0;) {
 		size_t part = chunk < length - done ? chunk : length - done;
 
 		result = mapparse_reader_push(r, bytes + done, part);
 		done += part;
 	}
-	if (result == 0)
-		result = mapparse_reader_finish(r);
+	return result ? result : mapparse_reader_finish(r);
+}
+
+static inline int fuzz_push_file(struct mapparse_reader *r, const char *front, const uint8_t *bytes,
+				 size_t length)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = memfd_create("fuzz", 0);
+	FUZZ_ASSERT(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	FUZZ_ASSERT(write(fd, front, strlen(front)) == (ssize_t)strlen(front));
+	FUZZ_ASSERT(write(fd, bytes, length) == (ssize_t)length);
+	FUZZ_ASSERT(lseek(fd, 0, SEEK_SET) == 0);
+	return mapparse_reader_read_fd(r, fd);
+}
+
+/* In pieces of @chunk bytes; 0: out of a file. */
+static inline struct fuzz_sum fuzz_read(const char *front, const uint8_t *bytes, size_t length,
+					size_t chunk)
+{
+	struct fuzz_sum sum = { 0, UINT64_C(14695981039346656037) };
+	struct mapparse_reader *r = mapparse_reader_create(&(struct mapparse_options){
+		.row = fuzz_row, .diagnostic = fuzz_diagnostic, .user = &sum });
+	int result;
+
+	FUZZ_ASSERT(r);
+	result = chunk ? fuzz_push(r, front, bytes, length, chunk) :
+			 fuzz_push_file(r, front, bytes, length);
+	FUZZ_ASSERT(!result == !*mapparse_reader_error(r));
+	FUZZ_ASSERT(mapparse_format_name(mapparse_reader_header(r)->format));
 	fuzz_hash(&sum, &result, sizeof(result));
 	fuzz_hash(&sum, mapparse_reader_counts(r), sizeof(struct mapparse_counts));
 	mapparse_reader_destroy(r);
@@ -103,9 +136,13 @@ static inline struct fuzz_sum fuzz_read(const char *front, const uint8_t *bytes,
 static inline int fuzz_rows(const char *front, const uint8_t *bytes, size_t length)
 {
 	struct fuzz_sum whole = fuzz_read(front, bytes, length, SIZE_MAX);
-	struct fuzz_sum pieces = fuzz_read(front, bytes, length, length % 13 + 1);
+	const struct fuzz_sum others[] = {
+		fuzz_read(front, bytes, length, length % 13 + 1),
+		fuzz_read(front, bytes, length, 0),
+	};
 
-	FUZZ_ASSERT(whole.rows == pieces.rows && whole.hash == pieces.hash);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		FUZZ_ASSERT(whole.rows == others[i].rows && whole.hash == others[i].hash);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "image/build_id.h"
+#include "image/symbol_table.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name.h"
 #include "runtime/native/name_filter.h"
@@ -47,6 +48,8 @@ static void pick_names(struct span file, const char *literals)
 	if (native_symbols_create(&symbols, file, NULL))
 		return;
 	name_filter_init(&filter, literals);
+	if (!filter.words.count)
+		__builtin_trap();
 	if (native_symbols_pick(symbols, &filter, &picked, &count) == 0) {
 		for (size_t i = 0; i < native_symbols_count(symbols); i++) {
 			const char *name = native_symbols_get(symbols, i)->name;
@@ -58,6 +61,18 @@ static void pick_names(struct span file, const char *literals)
 	}
 	free(picked);
 	native_symbols_destroy(symbols);
+}
+
+/* What the hash finds is in the table, by the same name. */
+static void look_up(struct span file, uint32_t type, const char *name)
+{
+	struct symbol_table table;
+	Elf64_Sym symbol;
+
+	if (symbol_table_find(&table, file, type) &&
+	    symbol_table_look_up(&table, file, -1, name, &symbol) == 0 &&
+	    strcmp((const char *)table.names.start + symbol.st_name, name) != 0)
+		__builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -83,8 +98,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (debug_file_shift(file, file, &shift) && shift)
 		__builtin_trap();
 	read_names(file, 0x1000);
-	pick_names(file, "main");
-	pick_names(file, "_init");
+	pick_names(file, "Orders");
+	pick_names(file, "uv_fs_open");
+	look_up(file, SHT_DYNSYM, "_ZN3ThreeEv");
+	look_up(file, SHT_SYMTAB, "one");
 	free(copy);
 	return 0;
 }

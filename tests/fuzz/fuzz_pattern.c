@@ -31,9 +31,40 @@ static void fuzz_native(struct pattern *pattern, const char *symbol)
 		    pattern_native_only(pattern) && !pattern_has_image(pattern))
 			__builtin_trap();
 	}
+	if (pattern_wants_native_image(pattern, symbol) && !pattern_has_image(pattern))
+		__builtin_trap();
 	if (pattern_native_only(pattern) && pattern_wants_image(pattern, symbol))
 		__builtin_trap();
 	native_name_deinit(&name);
+}
+
+/* What no pattern can match is not near either, and only what is exact is. */
+static void fuzz_near(const struct pattern *pattern, const struct method_name *name)
+{
+	enum { LIMIT = 8 };
+	unsigned int type = pattern_type_distance(pattern, text_chars(&name->type), LIMIT);
+	unsigned int method = pattern_method_distance(pattern, text_chars(&name->name), LIMIT);
+
+	if (!pattern_is_exact(pattern) && (type <= LIMIT || method <= LIMIT))
+		__builtin_trap();
+	if (pattern_is_exact(pattern) &&
+	    ((type == 0) != pattern_wants_type(pattern, text_chars(&name->type)) ||
+	     (method == 0) != pattern_wants_method(pattern, text_chars(&name->name))))
+		__builtin_trap();
+}
+
+/* As the only one of a request. */
+static void fuzz_request(const char *text, struct pattern *pattern)
+{
+	struct pattern **patterns;
+
+	if (patterns_create(&patterns, (char *[]){ (char *)text }, 1, NULL))
+		__builtin_trap();
+	if (patterns_have_image(patterns, 1) != pattern_has_image(pattern) ||
+	    pattern_has_params(patterns[0]) != pattern_has_params(pattern) ||
+	    strcmp(pattern_text(patterns[0]), text) != 0)
+		__builtin_trap();
+	patterns_destroy(patterns, 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -62,8 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    (!pattern_wants_type(pattern, text_chars(&name.type)) ||
 		     !pattern_wants_method(pattern, text_chars(&name.name))))
 			__builtin_trap();
-		(void)pattern_type_distance(pattern, text_chars(&name.type), 8);
-		(void)pattern_method_distance(pattern, text_chars(&name.name), 8);
+		fuzz_near(pattern, &name);
+		fuzz_request(text, pattern);
 		(void)pattern_wants_image(pattern, text_chars(&name.type));
 		fuzz_native(pattern, text_chars(&name.type));
 		pattern_destroy(pattern);

@@ -64,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)elf_code_offset(&symbols.elf, symbols.blob_end - 1, &last);
 	if (v8_layout_init(&layout, &symbols.version, &symbols, NULL) == 0)
 		name_all(get_recording(&symbols.version), &layout);
+	(void)v8_symbols_find_blob(&symbols);
 	v8_symbols_deinit(&symbols);
 	return 0;
 }

@@ -22,7 +22,8 @@ import images  # noqa: E402 (the path comes first)
 SEEDS = {
     "pe": ["tiny-il.dll", "tiny-r2r.dll", "tiny-component.dll", "tiny-composite.dll"],
     "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin"],
-    "r2r": ["tiny-r2r.dll", "tiny-composite.dll"],
+    "r2r": ["tiny-r2r.dll", "tiny-composite.dll", "tiny-bodies.dll", "tiny-lines-nibbles.dll", "tiny-lines-packed.dll",
+            "tiny-lines-sized.dll"],
     "unwind_info": ["tiny-r2r.dll"],
     "pdb": ["tiny-pdb.bin", "tiny-pdb-wide.bin", "tiny-pdb.dll"],
     "bundle": ["bundle-1", "bundle-2", "bundle-6", "bundle-6-compressed", "bundle-none"],
@@ -152,26 +153,58 @@ def prologues():
         yield name, bytes.fromhex(info)
 
 
+# Names of functions in which fuzz_debug_file.c's patterns are, or might be: in two parts, behind a number, escaped, and
+# with what is short for more.
+SPELLED = [b"Orders", b"_ZN6OrdersEv", b"_ZN3Ord4ersEv", b"_ZN6Orders5flushEv", b"_RNvCs1_6Orders5flush",
+           b"_ZN3App17h0123456789abcdefE", b"_ZN4core3ops8function6FnOnce9call_once$u7b$Orders$u7d$17h0E", b"uv_fs_open",
+           b"_uv_fs_open_nocancel", b"O$u72$ders", b"operator Orders", b"uv$u20$_fs_open", b"uv_fs_openU3ABC", b"uv_fs",
+           b"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", b"Orders.constprop.0", b"Ord" + b"x" * 40 + b"ders"]
+
 # Where the first section of elf_file() is, and the address that the file is linked at.
 FIRST_SECTION, LINKED_AT = 120, 0x1000
 
 
-def elf_file(sections, symbols=(), loaded=64):
-    """A small ELF file: one loadable segment, and sections by (name, type, content)."""
-    strings = b"\0" + b"".join(name + b"\0" for name, _, _ in symbols)
-    table, at = bytes(24), 1
+def tables(symbols):
+    """Names, and the table of symbols that have them."""
+    strings, table = b"\0", bytes(24)
     for name, address, size in symbols:
-        table += struct.pack("<IBBHQQ", at, 0x12, 0, 1, address, size)
-        at += len(name) + 1
+        table += struct.pack("<IBBHQQ", len(strings), 0x12, 0, 1, address, size)
+        strings += name + b"\0"
+    return strings, table
+
+
+def hash_of(name):
+    value = 5381
+    for char in name:
+        value = (value * 33 + char) & 0xffffffff
+    return value
+
+
+def hashed(symbols, buckets=3):
+    """In the order that a linker's hash has them, and that hash. Its filter is not looked at."""
+    symbols = sorted(symbols, key=lambda symbol: hash_of(symbol[0]) % buckets)
+    places = [hash_of(name) % buckets for name, _, _ in symbols]
+    first = [places.index(place) + 1 if place in places else 0 for place in range(buckets)]
+    chain = [hash_of(name) & ~1 | (places[at + 1:at + 2] != places[at:at + 1]) for at, (name, _, _) in enumerate(symbols)]
+    return symbols, struct.pack(f"<IIIIQ{buckets}I{len(chain)}I", buckets, 1, 1, 0, 0, *first, *chain)
+
+
+def elf_file(sections, symbols=(), loaded=64, exports=()):
+    """A small ELF file: one loadable segment, and sections by (name, type, content)."""
     if symbols:
+        strings, table = tables(symbols)
         sections = [*sections, (b".strtab", 3, strings), (b".symtab", 2, table)]
+    if exports:
+        exports, found_by = hashed(exports)
+        strings, table = tables(exports)
+        sections = [*sections, (b".dynstr", 3, strings), (b".dynsym", 11, table), (b".gnu.hash", 0x6ffffff6, found_by)]
     names = b"\0" + b"".join(name + b"\0" for name, _, _ in sections) + b".shstrtab\0"
     sections = [*sections, (b".shstrtab", 3, names)]
     body, headers, name_at = b"", bytes(64), 1
     for number, (name, kind, content) in enumerate(sections, 1):
         body += bytes(-len(body) % 8)
         headers += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, FIRST_SECTION + len(body), len(content),
-                               number - 1 if kind == 2 else 0, 0, 8, 24 if kind == 2 else 0)
+                               number - 1 if kind in (2, 11) else 0, 0, 8, 24 if kind in (2, 11) else 0)
         body += content
         name_at += len(name) + 1
     body += bytes(-len(body) % 8)
@@ -192,6 +225,10 @@ def debug_files():
     yield "no-id", elf_file([link], functions)
     yield "elsewhere", elf_file([far])
     yield "nothing", elf_file([])
+    yield "exports", elf_file([note], exports=functions)
+    yield "names", elf_file([], [(name, LINKED_AT + 0x40 * at, 0x40) for at, name in enumerate(SPELLED)], 0x400)
+
+
 def bodies():
     for name, (first, codes) in BODIES.items():
         parts = [bytes.fromhex(code.replace("TABLE", TABLE)) for code in codes]
@@ -244,6 +281,22 @@ def v8_files():
             symbols = [(symbol.encode(), LINKED_AT + FIRST_SECTION + 4 * i, 96 if "kBytecode" in symbol else 4)
                        for i, symbol in enumerate(names)]
             yield f"{V8_VERSIONS[number]}-{name}", elf_file([(b".rodata", 1, data)], symbols, FIRST_SECTION + len(data))
+        yield f"{V8_VERSIONS[number]}-exported", exporting(version, spelled[number::6])
+
+
+def exporting(version, constants):
+    """One that exports all that is needed."""
+    heap = "_ZN2v88internal4Heap"
+    values = {f"_ZN2v88internal7Version6{part}_E": value for part, value in
+              zip(("major", "minor", "build", "patch"), [*version, 0, 0])}
+    values |= {"v8dbg_TaggedSize": 8} | {f"v8dbg_{constant}": 8 * at for at, constant in enumerate(constants)}
+    values |= dict.fromkeys(["_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE", "_ZN2v88internal7Isolate12isolate_key_E",
+                             f"{heap}36GarbageCollectionPrologueInSafepointEv", f"{heap}11MarkCompactEv",
+                             f"{heap}36GarbageCollectionEpilogueInSafepointEv", "v8_Default_embedded_blob_code_"], 0)
+    data = b"".join(struct.pack("<I", value) for value in values.values()) + bytes(96)
+    exports = [(name.encode(), LINKED_AT + FIRST_SECTION + 4 * at, 96 if "kBytecode" in name else 4)
+               for at, name in enumerate(values)]
+    return elf_file([(b".rodata", 1, data)], loaded=FIRST_SECTION + len(data), exports=exports)
 
 
 def source_maps():
@@ -328,8 +381,33 @@ def values():
     yield "problems", bytes([2, 60]) + b"".join(item(slot, slot % 4, b"") for slot in range(64))
 
 
+# A pattern and a method's type, type arguments, name, method arguments and parameters, see fuzz_pattern.c.
+PATTERNS = {
+    "slow": ["/(a+)+$/", "a" * 30 + "!", "", "", "", ""],
+    "broken": ["/(a/", "", "", "", "", ""],
+    "native": ["libc.so.6!open*", "openat64", "", "", "", ""],
+    "operator": ["operator new(unsigned long)", "_Znwm", "", "", "", ""],
+    "anywhere": ["*Tim?r*", "System.Timer", "", "Tick", "", "int32"],
+    "near": ["Threading.Thread::Slep", "System.Threading.Thread", "", "Sleep", "", "int32"],
+    "image": ["App*!Orders::Pay(..)", "Orders", "", "Pay", "", ""],
+    "wildcards": ["App.Box`1[*]::Put<*, int>( ref *, ? )", "App.Box`1", "App.Order", "Put", "System.String,System.Int32",
+                  "App.Order&,!0"],
+    "variables": ["App.Box`1::Put(int[], Order)", "App.Box`1", "System.Int32", "Put", "App.Order", "!0[],!!0"],
+    "few": ["A::B(int)", "A", "", "B", "", "int32,int32"],
+    "open": ["A::B(int", "A", "", "B", "", "int32"],
+    "empty": ["A::B( , )", "A", "", "B", "", ""],
+    "none": ["", "", "", "", "", ""],
+    "nothing": ["::", "A", "", "B", "", ""],
+}
+
+
+def patterns():
+    for name, lines in PATTERNS.items():
+        yield name, "\n".join(lines).encode()
+
+
 def main():
-    for target, seeds in (("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
+    for target, seeds in (("pattern", patterns()), ("clr", runtimes()), ("compiler", compilers()), ("cfi", call_frames()),
                           ("unwind_info", prologues()), ("debug_file", debug_files()),
                           ("exits", bodies()), ("v8", v8_objects()), ("v8_memory", v8_memory()), ("v8_symbols", v8_files()),
                           ("source_map", source_maps()), ("record", records()), ("values", values()),

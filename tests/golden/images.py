@@ -358,8 +358,8 @@ def il_imports(text):
     return struct.pack("<IIHBBII", cells, 8, 0, 7, 8, signatures, 0)
 
 
-def header(sections, flags, core_only=False):
-    head = b"" if core_only else struct.pack("<4sHH", b"RTR\0", 16, 0)
+def header(sections, flags, core_only=False, major=16):
+    head = b"" if core_only else struct.pack("<4sHH", b"RTR\0", major, 0)
     head += struct.pack("<II", flags, len(sections))
     return head + b"".join(struct.pack("<III", t, *sections[t]) for t in sorted(sections))
 
@@ -368,11 +368,50 @@ def placed(text, data):
     return text.add(data), len(data)
 
 
+# (native offset, IL offset, is it that of a call) of Add: the prologue is -2, the end -3, and its cold part the third.
+LINES = [(0, -2, False), (4, 0, False), (8, 3, True), (0x1c, 7, False), (0x20, -3, False)]
+NIBBLES, PACKED, SIZED = 9, 16, 26  # versions of ReadyToRun since which debug info has these forms
+
+
+def nibbles(*values):
+    """Numbers of three bits in each nibble, the upper ones first, and a whole byte at the end."""
+    parts = []
+    for value in values:
+        digits = [int(digit) for digit in f"{value:o}"]
+        parts += [digit | 8 for digit in digits[:-1]] + digits[-1:]
+    parts += [0] * (len(parts) % 2)
+    return bytes(low | high << 4 for low, high in zip(parts[::2], parts[1::2]))
+
+
+def bounds(major):
+    """Which native code is of which IL, by LINES."""
+    rows = list(zip(LINES, [(0,), *LINES]))
+    if major < PACKED:
+        return nibbles(len(LINES), *(number for (native, il, is_call), (last, *_) in rows
+                                     for number in (native - last, il + 3, 0x10 if is_call else 2)))
+    source, native_bits, il_bits = (3 if major >= SIZED else 2), 5, 4
+    bits = "".join(f"{il + 3:0{il_bits}b}{native - last:0{native_bits}b}{1 if is_call else 2:0{source}b}"
+                   for (native, il, is_call), (last, *_) in reversed(rows))
+    return nibbles(len(LINES), native_bits - 1, il_bits - 1) + int(bits, 2).to_bytes((len(bits) + 7) // 8, "little")
+
+
+def debug_info(major):
+    """Of functions 0 and 1, of which the latter says how far before it the former's lies, which is its own too."""
+    info = nibbles(*([0] if major >= SIZED else []), len(bounds(major)), *([0] * (5 if major >= SIZED else 1)))
+    info += bounds(major)
+    for back in range(128):
+        array = native_array({0: native_unsigned(0) + info, 1: native_unsigned(back)}, 8)
+        if back == len(array) - 1 - array.index(info):
+            return array
+    raise ValueError("it is longer than a byte can say")
+
+
 METHODS = {0: native_unsigned(0 << 1), 1: native_unsigned(1 << 2 | 1), 4: native_unsigned(5 << 1)}
 
 
-def tiny_r2r(metadata=None):
-    """Functions: .ctor, Add, Add's funclet, Put[int32], Map, Go, Away, Add's cold part."""
+def tiny_r2r(metadata=None, lines=None):
+    """Functions: .ctor, Add, Add's funclet, Put[int32], Map, Go, Away, Add's cold part. With `lines`, a version of
+    ReadyToRun, there is debug info."""
     text = Text()
     meta = placed(text, (metadata or tiny_metadata()).bytes())
     sections = {
@@ -387,7 +426,9 @@ def tiny_r2r(metadata=None):
             [0 << 2 | 1, 2],  # import 0, Away, by Add
             [3 << 2 | 2, 1, 0, 4])),  # Put by import 0 and Map
     }
-    native = placed(text, header(sections, 3))
+    if lines:
+        sections[105] = placed(text, debug_info(lines))
+    native = placed(text, header(sections, 3, major=lines or 16))
     cli = struct.pack("<IHHIIII", 72, 2, 5, *meta, 5, 0) + bytes(40) + struct.pack("<II", *native)
     return finish(text, 14, cli)
 
@@ -492,6 +533,9 @@ FILES = [("app.dll", b"MZ of the app" * 5), ("lib/System.Linq.dll", b"MZ of Linq
 
 IMAGES = {
     "tiny-r2r.dll": tiny_r2r,
+    "tiny-lines-nibbles.dll": lambda: tiny_r2r(lines=NIBBLES),
+    "tiny-lines-packed.dll": lambda: tiny_r2r(lines=PACKED),
+    "tiny-lines-sized.dll": lambda: tiny_r2r(lines=SIZED),
     "tiny-il.dll": tiny_il,
     "tiny-bodies.dll": tiny_bodies,
     "tiny-flags.dll": tiny_flags,

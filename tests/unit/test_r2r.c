@@ -143,6 +143,41 @@ UNIT_TEST(test_bodies_without_metadata_are_counted)
 	close_image(image);
 }
 
+/* Two methods with the same debug info, by which the cold part of one follows its hot parts. */
+UNIT_TEST(test_lines)
+{
+	static const struct {
+		uint32_t rva;
+		uint32_t il;
+	} expected[] = {
+		{ 0x1474, 0 }, { 0x1478, 0 }, { 0x147c, 0 }, { 0x148f, 0 },
+		{ 0x14d4, 7 }, { 0x14d7, 7 }, { 0x14d8, 7 }, { 0x14df, 7 },
+	};
+	static const char *const files[] = {
+		"tiny-lines-nibbles.dll",
+		"tiny-lines-packed.dll",
+		"tiny-lines-sized.dll",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct image *image = open_image(files[i], NULL);
+		struct r2r_body body;
+		uint32_t il;
+
+		assert_int_equal(r2r_find_method(image->r2r, 0, 2, &body), 1);
+		for (size_t j = 0; j < sizeof(expected) / sizeof(expected[0]); j++) {
+			assert_true(r2r_find_il(&body, (struct rva){ expected[j].rva }, &il));
+			assert_int_equal(il, expected[j].il);
+		}
+		assert_int_equal(r2r_find_method(image->r2r, 0, 1, &body), 1);
+		assert_true(r2r_find_il(&body, (struct rva){ body.rva.value + 4 }, &il));
+		assert_int_equal(il, 0);
+		assert_int_equal(r2r_find_method(image->r2r, 0, 5, &body), 1);
+		assert_false(r2r_find_il(&body, body.rva, &il));
+		close_image(image);
+	}
+}
+
 UNIT_TEST(test_parts_and_addresses)
 {
 	struct image *image = open_image("tiny-r2r.dll", NULL);
