@@ -18,12 +18,7 @@ SECONDS = int(os.environ.get("PLACE_PROBE_FUZZ_SECONDS", "60" if FULL else "0"))
 KEEPS = os.environ.get("PLACE_PROBE_FUZZ_KEEPS") == "1"
 # "1/2" is every other target, beginning with the second: for two processes.
 SHARE, OF = map(int, os.environ.get("PLACE_PROBE_FUZZ_SHARE", "0/1").split("/"))
-# (program in build/tests, corpus in the tree)
-TARGETS = sorted(
-    [(f"fuzz/{path.stem}", f"tests/fuzz/corpus/{path.stem.removeprefix('fuzz_')}")
-     for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
-    [(f"mapparse/{path.stem}", f"mapparse/tests/corpus/{path.stem}")
-     for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])[SHARE::OF]
+TARGETS = fuzzed.TARGETS[SHARE::OF]
 INPUTS_KEPT = machine.BUILD / "fuzz-failures"
 # New inputs at least, however little of a CPU it has: of the slowest target 20 take a second.
 LEAST_NEW = 50
@@ -65,18 +60,18 @@ def table(tell):
 
 @pytest.mark.parametrize("target, corpus", TARGETS, ids=[target for target, _ in TARGETS])
 def test_fuzz(target, corpus, tmp_path):
-    files = sorted(path for path in (machine.TREE / corpus).iterdir() if path.is_file())
+    files = sorted(path for path in corpus.iterdir() if path.is_file())
     assert files, f"{target} has no corpus in {corpus}"
     if FULL:
         # Each file of the corpus by itself, whatever the fuzzer makes of it afterwards.
         said = run(target, *files, seconds=60)
         assert len(re.findall(r"^Executed \S+ in \d+ ms", said, re.MULTILINE)) == len(files), said
     # All files, and then new inputs, which go to the first directory; the corpus in the tree is only read.
-    where = [tmp_path, machine.TREE / corpus]
+    where = [tmp_path, corpus]
     least = len(files) + LEAST_NEW
     said = run(target, f"-runs={least}", *where, seconds=60)
     assert fuzzed.executed(said) >= least and f"{len(files)} files found in {where[1]}" in said, said
     if KEEPS:
-        run_and_keep(target, machine.TREE / corpus)
+        run_and_keep(target, corpus)
     elif SECONDS:
         run(target, f"-max_total_time={SECONDS}", *where, seconds=SECONDS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far each fuzz target has come in all long runs: the inputs that reached something new, from which the next run
-goes on, and what each run did, in a log. Both are in the cache; no other run depends on them."""
+"""The fuzz targets; and how far each has come in all long runs: the inputs that reached something new, from which the
+next run goes on, and what each run did, in a log. Both are in the cache; no other run depends on them."""
 
 import dataclasses
 import fcntl
@@ -8,9 +8,15 @@ import json
 import re
 import time
 
-from . import cache
+from . import cache, machine
 
 HOUR = 3600
+# (program in build/tests, corpus in the tree)
+TARGETS = sorted(
+    [(f"fuzz/{path.stem}", machine.TREE / "tests/fuzz/corpus" / path.stem.removeprefix("fuzz_"))
+     for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
+    [(f"mapparse/{path.stem}", machine.TREE / "mapparse/tests/corpus" / path.stem)
+     for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])
 
 
 def directory():
