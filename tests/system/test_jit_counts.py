@@ -462,7 +462,8 @@ def test_five(place_probe, app):
         assert kind in doubtful or counts[FINALS[kind]]["calls"] == made[kind], str(result)
     for kind in doubtful:
         assert counts[FINALS[kind]]["lower_bound"] == ["no-debug-register"], str(result)
-        assert counts[FINALS[kind]]["watched"] < 1, str(result)
+        # It may have had its turn for as long as it was called at all.
+        assert counts[FINALS[kind]]["watched"] < 1 or counts[FINALS[kind]]["calls"] == made[kind], str(result)
     assert "debug register" in result.err, str(result)
 
 

@@ -26,6 +26,7 @@ ALL_OF_IT = "Microsoft.AspNetCore.*::*"
 CODE = "doublemapper"
 # What its work asks for, in turn.
 PATHS = ["/order/7", "/order/8?paid=1", "/list", "/slow", "/text/abc", "/throw"]
+CLIENTS = 2
 # How much work it has had when probes come: not even one request, first tiers, many requests; and whether it goes on.
 TIMES = {"start": 0, "tiering": 60, "warmed": 3000}
 
@@ -86,9 +87,9 @@ def stopped(live):
     return None if result.code == 4 and not breakpoints.fire() else result.expect(0)
 
 
-def count(place_probe, app, number, patterns, only=None):
-    """Count while so many requests are made; how many of the twelve are exact: 0 if `only` one tier is to have calls,
-    and others had."""
+def count(place_probe, app, number, patterns, settled=False):
+    """Count while so many requests are made; how many of the twelve are exact: 0 if it is to have `settled`, and other
+    tiers than the last had calls, or some body a breakpoint, which bodies on pages that are not full get."""
     before = app.counts()
     live = place_probe.count("--remap", app.pid, *patterns)
     app.work(number)
@@ -98,7 +99,8 @@ def count(place_probe, app, number, patterns, only=None):
     if result is None:
         return 0
     exact = compare(result, made)
-    return 0 if only and tiers_of(result) != {only} else exact
+    return 0 if settled and (tiers_of(result) != {"tier1"} or "by hardware breakpoints" in result.err or
+                             "and hardware breakpoints" in result.err) else exact
 
 
 @pytest.mark.parametrize("when", pairs.few(TIMES, "tiering", "warmed"))
@@ -118,7 +120,7 @@ def test_all_exact(place_probe, start):
 
     def all_are():
         app.work(600)
-        return count(place_probe, app, 600, OWN.values(), only="tier1") == len(OWN)
+        return count(place_probe, app, 600, OWN.values(), settled=True) == len(OWN)
 
     machine.wait_until(all_are, "all are exact", seconds=60)
     for _ in range(3):
@@ -128,7 +130,7 @@ def test_all_exact(place_probe, start):
 
 @contextlib.contextmanager
 def load(port):
-    """Two clients that ask for one path after the other meanwhile, and get each."""
+    """Clients that ask for one path after the other meanwhile, and get each."""
     ended = threading.Event()
 
     def ask(client):
@@ -141,7 +143,7 @@ def load(port):
             assert answer.read() and answer.status == 200, (path, answer.status)
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        clients = [pool.submit(ask, client) for client in range(2)]
+        clients = [pool.submit(ask, client) for client in range(CLIENTS)]
         try:
             yield
         finally:
@@ -154,7 +156,8 @@ def load(port):
 @pytest.mark.parametrize("life", range(5))
 def test_attached_at_any_moment(place_probe, start, tell, life):
     """Ten moments of a server's life under load, from its first request on. What was called between attaching and
-    detaching is known but for what was called while that was done."""
+    detaching is known but for what was called while that was done. A call for each client may have begun before it was
+    probed, and been counted by the app afterwards."""
     app, moments, sure = start(), random.Random(life), 0
     with load(int(app.ask("port", "port")[1])):
         for _ in range(10):
@@ -168,11 +171,16 @@ def test_attached_at_any_moment(place_probe, start, tell, life):
             after = app.counts()
             assert not inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) == 0
             for kind, (calls, doubtful) in counted_of(result).items() if result else ():
-                least, most = until[kind] - attached[kind], after[kind] - before[kind]
+                least, most = until[kind] - attached[kind] - CLIENTS, after[kind] - before[kind]
                 assert calls <= most and (doubtful or calls >= least), f"{kind}: {least} to {most}\n{result}"
                 sure += least > 0 and not doubtful
     tell(f"life {life} of the server: {sure} of {10 * len(OWN)} counts beyond doubt")
     assert app.quit(4) == 4
+
+
+def ended(result):
+    """Calls whose end was seen. Of bodies that have breakpoints only the beginning may be."""
+    return [call for call in result.records("call") if call["end"] in ("returned", "unwound")]
 
 
 def watched(result):
@@ -181,7 +189,7 @@ def watched(result):
         return of["value"] if "value" in of else of["type"]
 
     calls = collections.Counter()
-    for call in result.records("call"):
+    for call in ended(result):
         given = tuple(value(argument) for argument in call["arguments"] if argument["name"] != "this")
         end = call["exception"]["message"] if call["exception"] else value(call["result"])
         calls[call["method"].partition("(")[0].rpartition("::")[2], given, end] += 1
@@ -215,7 +223,8 @@ def test_watched(place_probe, start):
         calls = watched(result)
         assert not calls - expected(rounds), f"{calls - expected(rounds)}\n{result}"
         missing = expected(rounds) - calls
-        assert not missing or result.summary()["lower_bound"] or result.summary()["lost"], f"{missing}\n{result}"
+        unknown = len(result.records("call")) - len(ended(result))
+        assert not missing or unknown or result.summary()["lower_bound"] or result.summary()["lost"], f"{missing}\n{result}"
         return not missing and {call["tier"] for call in result.records("call")} == {"tier1"}
 
     machine.wait_until(all_are_told, "all are told", seconds=60)
