@@ -3,11 +3,9 @@
 #include "follow/probes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bpf/follow.h"
 #include "base/error.h"
@@ -26,8 +24,6 @@ static void detach(struct probes *probes, int which)
 		return;
 	uprobes_destroy(probes->of[which]);
 	probes->of[which] = NULL;
-	if (probes->fds[which] >= 0)
-		close(probes->fds[which]);
 }
 
 void probes_detach(struct probes *probes)
@@ -39,7 +35,7 @@ void probes_detach(struct probes *probes)
 static int attach(struct probes *probes, int which, int program_fd, int fd,
 		  struct file_offset offset, struct error *err)
 {
-	struct uprobe_site site = { .offset = offset };
+	struct uprobe_site site = { .file_fd = fd, .offset = offset };
 	int result;
 
 	if (probes->of[which])
@@ -48,12 +44,7 @@ static int attach(struct probes *probes, int which, int program_fd, int fd,
 				probes->process, err);
 	if (result)
 		return result;
-	probes->fds[which] = site.file_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (site.file_fd < 0)
-		result = error_set(err, -errno, "cannot keep open what a probe is put in: %s",
-				   strerror(errno));
-	else
-		result = uprobes_attach(probes->of[which], &site, 1, err);
+	result = uprobes_attach(probes->of[which], &site, 1, err);
 	if (result)
 		detach(probes, which);
 	return result;

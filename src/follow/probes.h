@@ -23,7 +23,6 @@ struct probes {
 	const struct follow_kernel *kernel;
 	struct process *process;
 	struct uprobes *of[PROBES]; /* NULL: not attached */
-	int fds[PROBES];	    /* of those, our own: they may have to be put there again */
 };
 
 /* All of file @fd is @bytes. Each is done once; -errno with @err set. */

@@ -28,6 +28,7 @@
 #include "arch/arch.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "probe/kept_files.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
@@ -53,6 +54,8 @@ struct uprobes {
 	enum uprobe_means means;
 	int program_fd;
 	struct process *process;
+
+	struct kept_files files; /* probes may have to be put there again */
 
 	struct multi_link *links; /* UPROBE_MULTI */
 	size_t link_count;
@@ -116,7 +119,10 @@ static int link_open(const struct uprobes *uprobes, const struct uprobe_site *si
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
 	struct multi_link link = { .first_site = uprobes->site_count, .count = count };
+	int file_fd = kept_files_get(&uprobes->files, sites[0].file_fd);
 
+	if (file_fd < 0)
+		return file_fd;
 	if (!vector_reserve(&uprobes->sites, &uprobes->site_capacity, link.first_site + count))
 		return -ENOMEM;
 	link.fd = link_open(uprobes, sites, count);
@@ -127,6 +133,8 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 		return -ENOMEM;
 	}
 	memcpy(&uprobes->sites[link.first_site], sites, count * sizeof(*sites));
+	for (size_t i = 0; i < count; i++)
+		uprobes->sites[link.first_site + i].file_fd = file_fd;
 	uprobes->site_count += count;
 	return 0;
 }
@@ -269,13 +277,19 @@ static void watch(struct uprobes *uprobes)
 
 static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_t count)
 {
+	int file_fd = -1;
+
 	if (!vector_reserve(&uprobes->probes, &uprobes->probe_capacity,
 			    uprobes->probe_count + count))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct perf_probe *probe = &uprobes->probes[uprobes->probe_count];
+		struct uprobe_site site = sites[i];
 
-		sites[i].error = probe_open(uprobes, &sites[i], probe);
+		if (i == 0 || sites[i].file_fd != sites[i - 1].file_fd)
+			file_fd = kept_files_get(&uprobes->files, sites[i].file_fd);
+		site.file_fd = file_fd;
+		sites[i].error = file_fd < 0 ? file_fd : probe_open(uprobes, &site, probe);
 		if (sites[i].error == 0)
 			uprobes->probe_count++;
 	}
@@ -307,8 +321,11 @@ static int renew_perf(struct uprobes *uprobes)
 		struct perf_probe renewed;
 		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
 
-		if (result)
+		/* No thread has that number: the next look tries again. */
+		if (result) {
+			uprobes->anchor_tid = 0;
 			return result;
+		}
 		probe_close(&uprobes->probes[i]);
 		uprobes->probes[i] = renewed;
 	}
@@ -452,6 +469,7 @@ void uprobes_destroy(struct uprobes *uprobes)
 	unwatch(uprobes);
 	for (size_t i = 0; i < uprobes->probe_count; i++)
 		probe_close(&uprobes->probes[i]);
+	kept_files_close(&uprobes->files);
 	free(uprobes->links);
 	free(uprobes->sites);
 	free(uprobes->probes);

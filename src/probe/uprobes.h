@@ -98,9 +98,9 @@ int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int progra
 		   struct process *process, struct error *err);
 
 /*
- * Attach @sites, which the caller has sorted by file. A site that the kernel refuses gets
- * its errno and does not keep the others from being attached. Fails, attaching nothing,
- * only where nothing could be attached at all.
+ * Attach @sites, which the caller has sorted by file, and whose descriptors it may close then. A
+ * site that the kernel refuses gets its errno and does not keep the others from being attached.
+ * Fails, attaching nothing, only where nothing could be attached at all.
  */
 int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t count,
 		   struct error *err);
