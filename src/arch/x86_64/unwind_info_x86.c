@@ -33,6 +33,9 @@ enum {
 	KNOWN_ROWS = 12,
 };
 
+/* Where a function may end, so that no step of its prologue is beyond the last address. */
+#define END_MAX (UINT32_MAX - UINT8_MAX)
+
 /* One step of a prologue. */
 struct code {
 	uint8_t end; /* of its instruction, from the function's begin */
@@ -353,7 +356,7 @@ int unwind_info_image(const struct pe *pe, struct unwind_rows *rows,
 		uint32_t begin = cursor_u32(&c), end = cursor_u32(&c), rva = cursor_u32(&c);
 
 		/* The table is sorted, and ends with one that is all ones. */
-		if (begin < done || end <= begin || end == UINT32_MAX) {
+		if (begin < done || end <= begin || end > END_MAX) {
 			counts->damaged += begin != UINT32_MAX;
 			continue;
 		}
