@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "bpf/arch/arch.h"
+#include "bpf/cookie.h"
 
 enum {
 	FOLLOW_HOLDS = 1024, /* threads that are held at a time; a power of two */
@@ -217,9 +218,6 @@ struct stub_key {
 	__u32 watch;
 	__u32 zero;
 };
-
-/* In a breakpoint's cookie: it is at a stub, so the site is to be found by the method. */
-#define BREAKPOINT_STUB (1ULL << 35)
 
 /* Value of the map from addresses to sites. */
 struct breakpoint_site {

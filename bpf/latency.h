@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/cookie.h"
+
 enum {
 	LATENCY_DEPTH =
 		128, /* timed calls under way in a thread, one within the other; a power of two */
@@ -31,18 +33,6 @@ enum latency_by {
 	LATENCY_BY_CALLER, /* where the call returns to */
 	LATENCY_BY_VALUE,  /* a number of bpf/by.h */
 };
-
-/*
- * The cookie of a probe is its site, and this where calls are left: instead of being entered, or at
- * once after that. Above them is the condition + 1 of an exit that is a branch. An exit whose
- * instruction the kernel emulates costs the target less than others. One that jumps to another
- * function has no result yet.
- */
-#define LATENCY_EXIT	       (1ULL << 32)
-#define LATENCY_ENTRY_AND_EXIT (1ULL << 33)
-#define LATENCY_EXIT_EMULATED  (1ULL << 34)
-#define LATENCY_EXIT_JUMPS     (1ULL << 35)
-enum { LATENCY_CONDITION_SHIFT = 40 };
 
 /* By site; set from outside. */
 struct timed_site {

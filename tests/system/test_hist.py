@@ -366,6 +366,7 @@ def test_jit_several_exits(jitted, measure):
     check_counts(live.stop().expect(0), jitted, ["Early"])
 
 
+@pytest.mark.kernel
 @pytest.mark.breakpoints
 def test_jit_tail_call(jitted, measure):
     """One method jumps to the other, whose stack pointer is then the same."""
