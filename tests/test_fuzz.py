@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each fuzz target: its corpus in the tree, and new inputs for a bounded time (tests/fuzz/run: for long)."""
+"""Each fuzz target: its inputs in the tree, and new ones for a bounded time (tests/fuzz/run: for long)."""
 
 import os
 import re
@@ -42,11 +42,11 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def run_and_keep(target, corpus):
+def run_and_keep(target, corpora):
     """On from where the last long run came to."""
     before, said = cpu_seconds(), None
     try:
-        said = run(target, f"-max_total_time={SECONDS}", fuzzed.inputs(target), corpus, seconds=SECONDS)
+        said = run(target, f"-max_total_time={SECONDS}", fuzzed.inputs(target), *corpora, seconds=SECONDS)
     finally:
         fuzzed.note(target, cpu_seconds() - before, said)
 
@@ -60,18 +60,21 @@ def table(tell):
 
 @pytest.mark.parametrize("target, corpus", TARGETS, ids=[target for target, _ in TARGETS])
 def test_fuzz(target, corpus, tmp_path):
-    files = sorted(path for path in corpus.iterdir() if path.is_file())
+    # All files, and then new inputs, which go to the first directory; the corpus in the tree is only read.
+    where = [tmp_path / "new", corpus, fuzzed.unpack(target, tmp_path / "distilled")]
+    where[0].mkdir()
+    files = sorted(path for directory in where for path in directory.iterdir() if path.is_file())
     assert files, f"{target} has no corpus in {corpus}"
     if FULL:
         # Each file of the corpus by itself, whatever the fuzzer makes of it afterwards.
         said = run(target, *files, seconds=60)
         assert len(re.findall(r"^Executed \S+ in \d+ ms", said, re.MULTILINE)) == len(files), said
-    # All files, and then new inputs, which go to the first directory; the corpus in the tree is only read.
-    where = [tmp_path, corpus]
     least = len(files) + LEAST_NEW
     said = run(target, f"-runs={least}", *where, seconds=60)
-    assert fuzzed.executed(said) >= least and f"{len(files)} files found in {where[1]}" in said, said
+    assert fuzzed.executed(said) >= least, said
+    for directory in where[1:]:
+        assert f"{len(list(directory.iterdir()))} files found in {directory}" in said, said
     if KEEPS:
-        run_and_keep(target, corpus)
+        run_and_keep(target, where[1:])
     elif SECONDS:
         run(target, f"-max_total_time={SECONDS}", *where, seconds=SECONDS)

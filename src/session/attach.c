@@ -190,6 +190,7 @@ static int start_following(struct session *session, struct error *err)
 	session->followed = (struct followed){
 		.methods = &session->asked.methods,
 		.verbose = session->options->verbose,
+		.remap = session->options->remap,
 		.plan = &session->plan,
 		.patterns = session->asked.method_patterns,
 		.first = session->plan.count,

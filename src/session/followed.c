@@ -285,7 +285,9 @@ void followed_warn(struct followed *followed)
 {
 	if (!followed->warned && debug_registers_are_virtual() && breakpoint_events_fire())
 		log_print(
-			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP: --remap uses none (docs/limits.md)");
+			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP: %s (docs/limits.md)",
+			followed->remap ? "only code on pages that are not full yet has some" :
+					  "--remap uses none for code that is final");
 	followed->warned = true;
 }
 

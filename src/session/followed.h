@@ -21,6 +21,7 @@ struct site_counters;
 struct followed {
 	const struct request *methods;
 	bool verbose;
+	bool remap; /* breakpoints are for what that cannot be done with */
 	struct follow *follow;
 	struct plan *plan;	       /* grows */
 	struct resolution *resolution; /* names are read through it; NULL while there is none */

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The fuzz targets; and how far each has come in all long runs: the inputs that reached something new, from which the
-next run goes on, and what each run did, in a log. Both are in the cache; no other run depends on them."""
+next run goes on, and what each run did, in a log. Both are in the cache; no other run depends on them. What it takes of
+those inputs to reach as much is in the tree, an archive for each target (tests/fuzz/distil)."""
 
 import dataclasses
 import fcntl
 import json
+import pathlib
 import re
+import tarfile
 import time
 
 from . import cache, machine
@@ -17,6 +20,31 @@ TARGETS = sorted(
      for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
     [(f"mapparse/{path.stem}", machine.TREE / "mapparse/tests/corpus" / path.stem)
      for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])
+
+
+def archive(target):
+    return machine.TREE / "tests/fuzz/distilled" / f"{target.replace('/', '-')}.tar.xz"
+
+
+def unpack(target, where):
+    """The inputs in a target's archive, into the directory `where`, which is made."""
+    where.mkdir()
+    if archive(target).exists():
+        with tarfile.open(archive(target)) as packed:
+            for member in packed:
+                (where / pathlib.Path(member.name).name).write_bytes(packed.extractfile(member).read())
+    return where
+
+
+def pack(target, files):
+    """The same files make the same archive."""
+    archive(target).parent.mkdir(exist_ok=True)
+    with tarfile.open(archive(target), "w:xz", format=tarfile.USTAR_FORMAT) as packed:
+        for file in sorted(files):
+            member = tarfile.TarInfo(file.name)
+            member.size = file.stat().st_size
+            with file.open("rb") as data:
+                packed.addfile(member, data)
 
 
 def directory():
