@@ -344,6 +344,7 @@ def test_slow_calls(target, measure):
 
 
 # Code compiled at run time --------------------------------------------------------------------
+# Counts of these are tried in guests as well: where breakpoints do not fire nothing else would.
 
 
 @pytest.mark.breakpoints
@@ -359,6 +360,7 @@ def test_jit_exact(jitted, measure):
     check_shares(hist(result, "Nap"), truth(jitted, "Nap"), ALL_SHARES)
 
 
+@pytest.mark.kernel
 @pytest.mark.breakpoints
 def test_jit_several_exits(jitted, measure):
     live = measure(jitted, ["Early"])
@@ -375,6 +377,7 @@ def test_jit_tail_call(jitted, measure):
     check_counts(live.stop().expect(0), jitted, ["Tail", "Tailed"])
 
 
+@pytest.mark.kernel
 @pytest.mark.breakpoints
 def test_jit_recursion(jitted, measure):
     live = measure(jitted, ["Ping", "Pong"])

@@ -18,6 +18,7 @@ def without_types(place_probe):
     return place_probe
 
 
+@pytest.mark.usefixtures("no_registers")
 @pytest.mark.parametrize("mode", ["-c", "-H"])
 def test_methods(without_types, shared_app, mode):
     live = without_types.live("-j", mode, shared_app.pid, apps.METHODS["static"])
