@@ -221,7 +221,7 @@ struct stub_key {
 
 /* Value of the map from addresses to sites. */
 struct breakpoint_site {
-	__u64 cookie; /* as a uprobe's: the site, and what bpf/latency.h adds */
+	__u64 cookie; /* as a uprobe's, see bpf/cookie.h */
 	__u32 slot;
 	__u32 zero;
 };

@@ -6,8 +6,11 @@ those inputs to reach as much is in the tree, an archive for each target (tests/
 import dataclasses
 import fcntl
 import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import tarfile
 import time
 
@@ -20,6 +23,12 @@ TARGETS = sorted(
      for path in (machine.TREE / "tests/fuzz").glob("fuzz_*.c")] +
     [(f"mapparse/{path.stem}", machine.TREE / "mapparse/tests/corpus" / path.stem)
      for path in (machine.TREE / "mapparse/tests").glob("fuzz_*.c")])
+
+
+def build(*variables):
+    """Make all targets, with these variables of the Makefile."""
+    subprocess.run([machine.TREE / "tests/cache.sh", "compile", "make", f"-j{os.cpu_count()}", "--no-print-directory",
+                    *variables, "fuzzers"], cwd=machine.TREE, stdout=sys.stderr, check=True)
 
 
 def archive(target):
