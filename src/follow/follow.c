@@ -343,9 +343,9 @@ void follow_add(struct follow *follow, const struct site *site)
 
 /* What others ask ------------------------------------------------------------------------- */
 
-bool follow_without_registers(const struct follow *follow)
+int follow_registers(const struct follow *follow)
 {
-	return atomic_load(&follow->jit->without_registers);
+	return atomic_load(&follow->jit->registers);
 }
 
 size_t follow_method_count(const struct follow *follow)

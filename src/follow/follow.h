@@ -113,10 +113,10 @@ size_t follow_named_count(const struct follow *follow);
 const char *follow_guaranteed(const struct follow *follow, size_t named);
 
 /*
- * Do others have all debug registers, from the beginning until now? Then no body that comes up is
- * probed.
+ * How many debug registers there are for bodies that come up: BREAKPOINTS_MAX, or where others have
+ * some, those that we got until now. With none no such body is probed.
  */
-bool follow_without_registers(const struct follow *follow);
+int follow_registers(const struct follow *follow);
 
 /* Readable when there are notes or new sites. */
 int follow_fd(const struct follow *follow);

@@ -242,10 +242,10 @@ enum session_event session_follow(struct session *session, struct error *err)
 	return EVENT_DONE;
 }
 
-/* The methods that are sure to have a register whenever they need one. */
+/* The methods that are sure to have a register whenever they need one, if others have none. */
 static void add_guaranteed(const struct follow *follow, struct text *out)
 {
-	size_t count = follow_named_count(follow);
+	size_t count = follow_registers(follow) == BREAKPOINTS_MAX ? follow_named_count(follow) : 0;
 
 	for (size_t i = 0; i < count && i < FOLLOW_GUARANTEED; i++)
 		text_printf(out, "%s%s", i ? ", " : " (not so ", follow_guaranteed(follow, i));
@@ -265,7 +265,7 @@ static void log_turns(const struct session *session)
 			log_print(
 				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted (--remap needs no turns)",
 				(unsigned int)(session->options->share_ns / NS_PER_MS),
-				BREAKPOINTS_MAX);
+				session_registers(session));
 		return;
 	}
 	/* Where none works nobody takes turns: session_log_registers() tells. */
@@ -279,7 +279,7 @@ static void log_turns(const struct session *session)
 			"%zu bod%s compiled at run time ha%s no debug register at first, as there are "
 			"%d: they take turns, and %s",
 			waiting, waiting == 1 ? "y" : "ies", waiting == 1 ? "s" : "ve",
-			BREAKPOINTS_MAX,
+			session_registers(session),
 			options_report_hits(session->options) ?
 				"calls outside of them are not seen" :
 				"each count tells of how much of the time it is");
@@ -288,7 +288,7 @@ static void log_turns(const struct session *session)
 			&text,
 			"%zu methods match, and bodies take turns if more that are compiled at run "
 			"time are in use than there are debug registers, %d",
-			follow_method_count(follow), BREAKPOINTS_MAX);
+			follow_method_count(follow), session_registers(session));
 	add_guaranteed(follow, &text);
 	if (!session->options->remap)
 		text_add(&text, "; --remap needs no register");

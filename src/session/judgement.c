@@ -65,7 +65,7 @@ static void describe_no_register(const struct session *session, const struct sit
 		text_printf(out,
 			    "had no debug register, at least for a time: there are %d, and other "
 			    "bodies had them (--share has all take turns)",
-			    BREAKPOINTS_MAX);
+			    session_registers(session));
 	else
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
@@ -158,16 +158,17 @@ static void describe_turns(const struct session *session, size_t methods, struct
 		    methods == 1 ? " was" : "s were",
 		    options_report_hits(session->options) ? " (-v tells which)" :
 							    ", which each count tells");
-	if (!breakpoint_events_fire())
+	if (!breakpoint_events_fire()) {
 		text_printf(out, "%s%s", BREAKPOINTS_DEAD, without_registers(session));
-	else
-		text_printf(out,
-			    "more code compiled at run time was in use than there are debug "
-			    "registers, %d%s",
-			    BREAKPOINTS_MAX,
-			    session->options->remap ?
-				    "" :
-				    " (--remap takes none of them; those named first keep theirs)");
+		return;
+	}
+	text_add(out, "more code compiled at run time was in use than there are debug registers, ");
+	session_add_registers(session, out);
+	if (!session->options->remap)
+		text_printf(out, " (--remap takes none of them%s)",
+			    session_registers(session) == BREAKPOINTS_MAX ?
+				    "; those named first keep theirs" :
+				    "");
 }
 
 static void say_together(struct telling *telling, const struct verdict *verdict,

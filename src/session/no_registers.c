@@ -24,20 +24,46 @@ bool session_lacks_registers(const struct session *session)
 	return lacks;
 }
 
+static const char *without_registers(const struct session *session)
+{
+	return session->options->remap ? "" : ", or give --remap, which needs none";
+}
+
+int session_registers(const struct session *session)
+{
+	const struct follow *follow = session->followed.follow;
+
+	return follow ? follow_registers(follow) : BREAKPOINTS_MAX;
+}
+
+void session_add_registers(const struct session *session, struct text *out)
+{
+	int ours = session_registers(session);
+
+	text_printf(out, "%d", ours);
+	if (ours < BREAKPOINTS_MAX)
+		text_printf(out, " of %d, others having the rest", BREAKPOINTS_MAX);
+}
+
 void session_log_registers(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
 	char users[BREAKPOINT_USERS_BYTES];
 
-	if (!follow || !follow_without_registers(follow) ||
-	    capture_breakpoint_problem(session->capture))
+	int ours = session_registers(session);
+
+	if (!follow || ours == BREAKPOINTS_MAX || capture_breakpoint_problem(session->capture))
 		return;
-	breakpoint_users_tell(0, session->options->tid, users);
-	if (breakpoint_events_fire())
+	breakpoint_users_tell(ours, session->options->tid, users);
+	if (ours > 0)
+		log_print(
+			"others have debug registers, so of code that the runtime compiles %d bod%s at a time %s probed: %s; end what has them%s",
+			ours, ours == 1 ? "y" : "ies", ours == 1 ? "is" : "are", users,
+			without_registers(session));
+	else if (breakpoint_events_fire())
 		log_print(
 			"no debug register is free, so code that the runtime compiles is not probed until one is: %s; end what has them%s",
-			users,
-			session->options->remap ? "" : ", or give --remap, which needs none");
+			users, without_registers(session));
 	else
 		log_print("%s, so code that the runtime compiles is not probed%s", BREAKPOINTS_DEAD,
 			  session->options->remap ? " at once" : " (--remap needs none)");
@@ -69,7 +95,7 @@ bool session_had_no_register(const struct session *session, struct error *err)
 	const struct plan *plan = &session->plan;
 	size_t lacking = 0;
 
-	if (!follow || !follow_without_registers(follow))
+	if (!follow || session_registers(session) > 0)
 		return false;
 	for (size_t i = 0; i < plan->count; i++) {
 		if (plan->sites[i].mechanism == MECHANISM_UPROBE)

@@ -313,10 +313,13 @@ int session_absorb(struct session *session, bool last, struct error *err);
 void session_read_counters(struct session *session);
 
 /*
- * When others have the debug registers (no_registers.c). Could nothing be attached for want of
- * them? Is there none for what comes up, or are there too few for a dry run's commands? And was
- * there never one, though code came up? Then @err says so.
+ * When others have debug registers (no_registers.c). How many are there for what comes up, as a
+ * number and in words? Could nothing be attached for want of them? Are there fewer than wanted for
+ * what comes up, or for a dry run's commands? And was there never one, though code came up? Then
+ * @err says so.
  */
+int session_registers(const struct session *session);
+void session_add_registers(const struct session *session, struct text *out);
 bool session_lacks_registers(const struct session *session);
 void session_log_registers(const struct session *session);
 void session_log_registers_wanted(const struct session *session);

@@ -138,3 +138,20 @@ def test_command(place_probe, build_app, holder, users):
     assert result.returncode == 4, str(result)
     assert NONE_IS_FREE in result.stderr and "none was probed" in result.stderr, str(result)
     assert holder.stop().expect(0).calls() == 0
+
+
+def test_some_are_had(place_probe, start_app, app):
+    """Others have two: what comes up takes turns on the rest, and how many those are is said, with who has the others."""
+    other = start_app("r2r10")
+    for kind in FOUR[:2]:
+        other.calls(kind, 1)
+    holder = place_probe.count(other.pid, *(FINALS[kind] for kind in FOUR[:2]))
+    assert holder.sites == 2
+    live = place_probe.count(app.pid, *(FINALS[kind] for kind in FOUR), "-v")
+    live.wait_err(rf"others have debug registers, .*itself has 2, .* 2 \(perf events are held by .*place-probe \({holder.process.pid}\)")
+    for _ in range(20):
+        for kind in FOUR:
+            app.calls(kind, 10)
+    result = live.stop().expect(0)
+    assert "registers, 2 of 4, others having the rest" in result.err, str(result)
+    assert holder.stop().expect(0).calls() == 0

@@ -377,10 +377,14 @@ static void take_register(struct compilations *jit)
 
 	if (have == BREAKPOINTS_MAX || clock_now_ns() < jit->try_again_ns)
 		return;
-	if (scheduler_reserve(&jit->scheduler, have + 1))
-		atomic_store(&jit->without_registers, false);
-	else
-		jit->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
+	if (scheduler_reserve(&jit->scheduler, have + 1)) {
+		/* Where others have had some the rest may still be theirs. */
+		if (atomic_load(&jit->registers) <= have)
+			atomic_store(&jit->registers, have + 1);
+		return;
+	}
+	atomic_store(&jit->registers, have);
+	jit->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
 }
 
 void compilations_tick(struct compilations *jit)

@@ -44,6 +44,7 @@ int compilations_create(struct compilations **out, const struct compilations_con
 	}
 	jit->config = *config;
 	jit->messages = config->messages;
+	atomic_init(&jit->registers, BREAKPOINTS_MAX);
 	jit->turns = policy_turns(config->share_ns, config->timed);
 	scheduler_init(&jit->scheduler, config->breakpoints, jit->messages->shared);
 	jit->scheduler.timed = config->timed;
@@ -194,7 +195,7 @@ void compilations_adopt_registers(struct compilations *jit)
 	};
 
 	if (!scheduler_reserve(&jit->scheduler, policy_reservation(&demand)))
-		atomic_store(&jit->without_registers, scheduler_reserved(&jit->scheduler) == 0);
+		atomic_store(&jit->registers, scheduler_reserved(&jit->scheduler));
 }
 
 void compilations_add(struct compilations *jit, const struct site *site)
