@@ -23,6 +23,8 @@ enum request_kind {
 	REQUEST_INJECTOR,	      /* struct request_injector */
 	REQUEST_USERS,		      /* struct request_users */
 	REQUEST_PUBLISH,	      /* struct request_publish */
+	REQUEST_KEEP_PROBES,	      /* struct request_probes */
+	REQUEST_CLOSE_PROBES,	      /* struct request_probes, as answered before */
 	REQUEST_END,
 };
 
@@ -77,6 +79,15 @@ struct request_publish {
 	uint32_t unused;
 	uint64_t bytes;
 	uint64_t length;
+};
+
+/* Have copies of descriptors, and close them (probe/closing.h). */
+struct request_probes {
+	struct request_answer answer; /* of the first: what the second is to have as @kept */
+	int32_t kept;
+	uint64_t fds; /* where they are: int each, negative ones are passed over */
+	uint32_t count;
+	uint32_t unused;
 };
 
 /* False: there is no broker. What it does not answer, as it has gone, is -ESRCH. */

@@ -181,7 +181,8 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 	leave_terminal();
 	close_others(kept, sizeof(kept) / sizeof(kept[0]));
 	broker.directory = getcwd(NULL, 0);
-	if (!broker.directory || !know_paths(&broker))
+	broker.kept = kept_probes_create();
+	if (!broker.directory || !know_paths(&broker) || !broker.kept)
 		_exit(1);
 	know_reader(&broker);
 	know_root(&broker);

@@ -21,6 +21,8 @@ enum { BROKER_GROUPS = 64 };
 #define BROKER_SANITIZED 0
 #endif
 
+struct kept_probes;
+
 struct broker {
 	struct broker_config config;
 	struct process target;
@@ -36,6 +38,7 @@ struct broker {
 	uint32_t uprobe_type; /* the kernel's number for perf events that are uprobes; 0: none */
 	char *directory;      /* where it was started */
 	char **paths;	      /* config.paths, from the root */
+	struct kept_probes *kept;
 };
 
 /* What a call is answered with: a descriptor, or a value, or an error (negative). */
@@ -88,6 +91,16 @@ void answer_kill(const struct broker *broker, const struct seccomp_notif *call,
 		 struct reply *reply);
 void answer_request(const struct broker *broker, const struct seccomp_notif *call,
 		    struct reply *reply);
+
+/* Probes that are about to go (kept_probes.c), for requests.c. */
+struct kept_probes *kept_probes_create(void);
+int kept_probes_keep(const struct broker *broker, uint64_t at);
+int kept_probes_close(const struct broker *broker, uint64_t at);
+
+/* While one or more are attached or closed. The last waits for others: from then on none is. */
+void kept_probes_begin_change(struct kept_probes *kept);
+void kept_probes_end_change(struct kept_probes *kept);
+void kept_probes_no_change(struct kept_probes *kept);
 
 /*
  * Find what a path of a call leads to, and open it with @flags (with O_PATH, or to read). -errno;

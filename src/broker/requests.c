@@ -176,6 +176,12 @@ void answer_request(const struct broker *broker, const struct seccomp_notif *cal
 	case REQUEST_PUBLISH:
 		reply->error = answer_publish(broker, at);
 		break;
+	case REQUEST_KEEP_PROBES:
+		reply->error = kept_probes_keep(broker, at);
+		break;
+	case REQUEST_CLOSE_PROBES:
+		reply->error = kept_probes_close(broker, at);
+		break;
 	case REQUEST_END:
 	default:
 		reply->error = -EPERM;

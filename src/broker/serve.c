@@ -101,7 +101,7 @@ static void send_descriptor(const struct broker *broker, const struct seccomp_no
 	close(reply->fd);
 }
 
-static void answer(const struct broker *broker, const struct seccomp_notif *call)
+static void answer_call(const struct broker *broker, const struct seccomp_notif *call)
 {
 	struct reply reply = { .fd = -1 };
 	answerer answer_it = answerer_of(call->data.nr);
@@ -118,6 +118,18 @@ static void answer(const struct broker *broker, const struct seccomp_notif *call
 	response.error = reply.error;
 	response.val = reply.error ? 0 : reply.value;
 	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* What may put probes somewhere, or take them away, comes to its end whoever has asked for it. */
+static void answer(const struct broker *broker, const struct seccomp_notif *call)
+{
+	bool may_change = call->data.nr == SYS_bpf || call->data.nr == SYS_perf_event_open;
+
+	if (may_change)
+		kept_probes_begin_change(broker->kept);
+	answer_call(broker, call);
+	if (may_change)
+		kept_probes_end_change(broker->kept);
 }
 
 static void set_policy(int policy, int priority)
@@ -205,5 +217,6 @@ void broker_serve(struct broker *broker)
 		tell_end(broker);
 	if (BROKER_SANITIZED)
 		poll(&ends[1], 1, -1);
+	kept_probes_no_change(broker->kept);
 	_exit(0);
 }

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +25,10 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "probe/closing.h"
 #include "probe/kept_files.h"
 #include "target/process.h"
 #include "target/refusal.h"
@@ -35,7 +36,6 @@
 enum {
 	KERNEL_ENOTSUPP = 524, /* include/linux/errno.h: an instruction that cannot be probed */
 	SPLIT_BUDGET = 512,    /* links tried while looking for refused sites */
-	CLOSERS = 16,
 	PATH_BYTES = 32,
 };
 
@@ -129,7 +129,7 @@ static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, 
 	if (link.fd < 0)
 		return link.fd;
 	if (!vector_add(&uprobes->links, &uprobes->link_count, &uprobes->link_capacity, link)) {
-		close(link.fd);
+		closing_probes(&link.fd, 1);
 		return -ENOMEM;
 	}
 	memcpy(&uprobes->sites[link.first_site], sites, count * sizeof(*sites));
@@ -167,8 +167,7 @@ static int renew_multi(struct uprobes *uprobes)
 		struct multi_link *link = &uprobes->links[i];
 		int fd;
 
-		if (link->fd >= 0)
-			close(link->fd);
+		closing_probes(&link->fd, 1);
 		link->fd = -1;
 		fd = link_open(uprobes, &uprobes->sites[link->first_site], link->count);
 		if (fd < 0)
@@ -246,7 +245,7 @@ static int probe_open(const struct uprobes *uprobes, const struct uprobe_site *s
 	if (probe->link_fd < 0) {
 		int result = probe->link_fd;
 
-		close(probe->event_fd);
+		closing_probes(&probe->event_fd, 1);
 		return result;
 	}
 	return 0;
@@ -254,8 +253,9 @@ static int probe_open(const struct uprobes *uprobes, const struct uprobe_site *s
 
 static void probe_close(const struct perf_probe *probe)
 {
-	close(probe->link_fd);
-	close(probe->event_fd);
+	const int fds[] = { probe->link_fd, probe->event_fd };
+
+	closing_probes(fds, sizeof(fds) / sizeof(fds[0]));
 }
 
 static void unwatch(struct uprobes *uprobes)
@@ -426,49 +426,29 @@ unsigned int uprobes_detach_ms(const struct uprobes *uprobes)
 	return (unsigned int)uprobes->probe_count * UPROBE_PERF_CLOSE_MS;
 }
 
-struct closer {
-	pthread_t thread;
-	bool started;
-	struct uprobes *uprobes;
-	size_t first;
-};
-
-static void *close_links(void *argument)
+static void detach(const struct uprobes *uprobes)
 {
-	const struct closer *closer = argument;
+	size_t count = uprobes->link_count;
+	_cleanup_free_ int *fds = calloc(count + 1, sizeof(*fds));
 
-	for (size_t i = closer->first; i < closer->uprobes->link_count; i += CLOSERS)
-		close(closer->uprobes->links[i].fd);
-	return NULL;
-}
-
-/* Closing a link waits for running programs; links wait side by side. */
-static void detach_multi(struct uprobes *uprobes)
-{
-	struct closer closers[CLOSERS];
-
-	for (size_t i = 0; i < CLOSERS; i++) {
-		closers[i] = (struct closer){ .uprobes = uprobes, .first = i };
-		if (i + 1 < CLOSERS && i + 1 < uprobes->link_count)
-			closers[i].started = pthread_create(&closers[i].thread, NULL, close_links,
-							    &closers[i]) == 0;
-		if (!closers[i].started)
-			close_links(&closers[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (fds)
+			fds[i] = uprobes->links[i].fd;
+		else
+			closing_probes(&uprobes->links[i].fd, 1);
 	}
-	for (size_t i = 0; i < CLOSERS; i++) {
-		if (closers[i].started)
-			pthread_join(closers[i].thread, NULL);
-	}
+	if (fds)
+		closing_probes(fds, count);
+	for (size_t i = 0; i < uprobes->probe_count; i++)
+		probe_close(&uprobes->probes[i]);
 }
 
 void uprobes_destroy(struct uprobes *uprobes)
 {
 	if (!uprobes)
 		return;
-	detach_multi(uprobes);
 	unwatch(uprobes);
-	for (size_t i = 0; i < uprobes->probe_count; i++)
-		probe_close(&uprobes->probes[i]);
+	detach(uprobes);
 	kept_files_close(&uprobes->files);
 	free(uprobes->links);
 	free(uprobes->sites);

@@ -81,6 +81,34 @@ def test_killed(place_probe, app, uprobe_by):
     app.calls("static", 50)
 
 
+@pytest.mark.kernel
+def test_killed_while_it_detaches(place_probe, app, uprobe_by):
+    """The kernel leaves in the target what is still to go when whoever takes probes away is ended by a signal."""
+    by_perf = uprobe_by == "--uprobe-by=perf"
+    pattern = "System.Threading.Thread::Set*" if by_perf else "System.Threading.Thread::*"
+    sites = [site for site in place_probe.run("-l", "-j", app.pid, pattern).expect(0).records("site")
+             if site["mechanism"] == "uprobe"]
+    assert len(sites) >= (3 if by_perf else 50)
+
+    def entries():
+        return [machine.memory_of(app.pid, site["address"], 1) for site in sites]
+
+    original = entries()
+    live = place_probe.count(uprobe_by, app.pid, pattern)
+    assert any(byte[0] == BREAKPOINT for byte in entries())
+    began = time.monotonic()
+    live.stop().expect(0)
+    took = time.monotonic() - began
+    times = 4 if by_perf else 20
+    for nth in range(times):
+        live = place_probe.count(uprobe_by, app.pid, pattern)
+        live.process.send_signal(signal.SIGINT)
+        # Most of that is not theirs, and comes afterwards.
+        time.sleep(took / 2 * nth / times)
+        live.stop(signal.SIGKILL)
+        machine.wait_until(lambda: entries() == original, f"all instructions come back, after kill {nth}")
+
+
 def test_killed_with_ten_thousand(place_probe, app):
     if not machine.has_uprobe_multi():
         pytest.skip("this kernel has no uprobe_multi")

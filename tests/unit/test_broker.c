@@ -358,6 +358,54 @@ UNIT_TEST(nothing_else_is_probed)
 	without_privileges(probe_others);
 }
 
+static bool is_at_end(int fd)
+{
+	struct pollfd end = { .fd = fd };
+
+	return poll(&end, 1, 0) == 1 && end.revents & POLLHUP;
+}
+
+/* Probes that are about to go: a pipe tells when the last descriptor of it is closed. */
+static const char *keep_probes(struct process *process)
+{
+	int ends[2], fds[] = { -1, -1 };
+	struct request_probes request = { .fds = (uint64_t)(uintptr_t)fds, .count = 2 };
+
+	(void)process;
+	if (pipe(ends) != 0)
+		return "no pipe";
+	fds[1] = ends[1];
+	if (!request_make(REQUEST_KEEP_PROBES, &request.answer) || request.answer.result < 0)
+		return "it is not kept";
+	close(ends[1]);
+	if (is_at_end(ends[0]))
+		return "it is kept, but closed";
+	request.kept = request.answer.result;
+	if (!request_make(REQUEST_CLOSE_PROBES, &request.answer) || !is_at_end(ends[0]))
+		return "it stays";
+	/* What was closed already, and numbers that are none. */
+	for (request.kept = -2; request.kept < 200; request.kept++) {
+		if (!request_make(REQUEST_CLOSE_PROBES, &request.answer))
+			return "nothing is closed";
+	}
+	if (!request_make(REQUEST_KEEP_PROBES, &request.answer) || request.answer.result != -EBADF)
+		return "a descriptor that is none is kept";
+	request.count = UINT32_MAX;
+	if (!request_make(REQUEST_KEEP_PROBES, &request.answer) || request.answer.result != -E2BIG)
+		return "any number is kept";
+	/* There is an end to it; what is kept then goes with the broker. */
+	request.count = 1;
+	fds[0] = ends[0];
+	for (int i = 0; i < 100; i++)
+		request_make(REQUEST_KEEP_PROBES, &request.answer);
+	return request.answer.result == -EBUSY ? NULL : "there is no end to what is kept";
+}
+
+UNIT_TEST(probes_that_go_are_kept)
+{
+	without_privileges(keep_probes);
+}
+
 /* Of a record that is read there is no target: even what the user has named is open by then. */
 static const char *publish_only(struct process *process)
 {
