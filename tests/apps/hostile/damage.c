@@ -199,7 +199,7 @@ void way_memory(void)
 		if (turns % 4 == 0)
 			_r_debug = whole;
 		munmap(pages + draw(&seed) % (PAGES - 1) * PAGE, PAGE);
-		hostile_hit(1);
+		make_hit(1);
 		usleep(500);
 		munmap(pages, bytes);
 		turns++;

@@ -26,10 +26,8 @@ const char *program;
 
 KEEP int hostile_hit(int value)
 {
-	/* The kernel puts no uprobe on a first instruction with a lock prefix. */
 	volatile int result = value + 1;
 
-	atomic_fetch_add(&hits, 1);
 	return result;
 }
 
@@ -107,7 +105,7 @@ int main(int argc, char **argv)
 			printf("ended %lu\n", turns);
 		} else if (sscanf(line, "hits %lu", &made) == 1) {
 			for (unsigned long i = 0; i < made; i++)
-				hostile_hit((int)i);
+				make_hit((int)i);
 			printf("hits %lu\n", hits);
 		} else if (strncmp(line, "quit", 4) == 0) {
 			break;

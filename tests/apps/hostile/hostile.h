@@ -12,6 +12,13 @@
 int hostile_hit(int value);
 extern atomic_ulong hits;
 
+/* Counted before it is entered: one that began before it was probed is never counted afterwards. */
+static inline int make_hit(int value)
+{
+	atomic_fetch_add(&hits, 1);
+	return hostile_hit(value);
+}
+
 /* Is it to go on? */
 extern atomic_bool goes_on;
 

@@ -66,7 +66,7 @@ void way_rows(void)
 static void *short_life(void *argument)
 {
 	(void)argument;
-	hostile_hit(1);
+	make_hit(1);
 	return NULL;
 }
 
@@ -101,8 +101,8 @@ void way_forks(void)
 		pid_t child = turns % 2 ? fork() : vfork();
 
 		if (child == 0)
-			_exit(turns % 2 ? hostile_hit(1) : 0);
-		hostile_hit(1);
+			_exit(turns % 2 ? make_hit(1) : 0);
+		make_hit(1);
 		waitpid(child, NULL, 0);
 		turn();
 	}
@@ -115,7 +115,7 @@ void way_exec(void)
 	char *const arguments[] = { (char *)program, (char *)directory, "exec", left, NULL };
 
 	for (int i = 0; i < OF_EACH_PROGRAM; i++)
-		hostile_hit(i);
+		make_hit(i);
 	if (number == 0)
 		return;
 	snprintf(left, sizeof(left), "%lu", number - 1);
@@ -130,7 +130,7 @@ static void *unshared_life(void *argument)
 	if (unshare(CLONE_FILES | CLONE_FS) != 0 ||
 	    unshare(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET) != 0)
 		_exit(5);
-	hostile_hit(1);
+	make_hit(1);
 	return NULL;
 }
 
@@ -206,7 +206,7 @@ void way_files(void)
 			_exit(8);
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		rename(path, other);
-		hostile_hit(1);
+		make_hit(1);
 		/* From the fourth on, whatever they are. */
 		syscall(436 /* close_range */, 3, ~0U, 0);
 		if (turns % 3 == 0)
@@ -224,7 +224,7 @@ static __attribute__((noinline)) int descend(int depth, uint64_t path)
 	volatile int at = depth;
 
 	if (at == 0)
-		return hostile_hit(depth);
+		return make_hit(depth);
 	/* Two places that it is called from: as many stacks as there are numbers. */
 	if (path & 1)
 		return descend(at - 1, path >> 1) + 1;
@@ -258,7 +258,7 @@ static void on_trap(int signal_number)
 {
 	(void)signal_number;
 	atomic_fetch_add(&trapped, 1);
-	hostile_hit(1);
+	make_hit(1);
 }
 
 /* Traps from all that may send some, each with a hit in its handler. */
