@@ -37,6 +37,15 @@ def test_narration(place_probe, start, variant):
     assert follow.calls_by_tier(result) == {method: tiers_of(result, "static")}, str(result)
 
 
+def test_folded(place_probe, start):
+    """Equal stacks are counted in the kernel, through the tiers."""
+    app = start("fd10")
+    live = place_probe.live("-f", "--strict", app.pid, apps.METHODS["static"])
+    for _ in range(4):
+        app.calls("static", 2000, threads=2)
+    assert sum(int(line.rpartition(" ")[2]) for line in live.stop().expect(0).out.splitlines()) == 4 * 2000
+
+
 def lines_with(lines, *words):
     return [line for line in lines if all(word in line for word in words)]
 

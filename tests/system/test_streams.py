@@ -10,8 +10,11 @@ import time
 
 import pytest
 
-from helpers import apps, machine, pairs
+from helpers import machine, pairs
 from helpers.reader import SlowReader
+
+# Nothing here takes a debug register.
+pytestmark = pytest.mark.beside(uprobes=True)
 
 THREADS = 4
 
@@ -141,7 +144,6 @@ def told_of(options, result, text):
     return told + len(re.findall(r'^{"type":"hit"' if "-j" in options else r"  calls_plain(?:\(.*\))? \[", text, re.M))
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize(("options", "rate", "reader", "threads"),
                          ROWS)
 def test_the_sum_is_right(place_probe, calls, short_tmp, options, rate, reader, threads):
@@ -247,6 +249,7 @@ def test_order_of_a_thread(place_probe, calls):
         assert times == sorted(times)
 
 
+@pytest.mark.usefixtures("no_registers")
 def test_other_code_in_the_same_place(place_probe, app):
     """Dynamic methods that come where others were: each has its own name, and its own calls."""
     methods = 200
@@ -265,12 +268,3 @@ def test_other_code_in_the_same_place(place_probe, app):
     for number, count in by_name.items():
         assert count <= number % 7 + 1, (number, count, result.out)
     assert sum(by_name.values()) + unknown == made == sum(number % 7 + 1 for number in range(methods))
-
-
-def test_breakpoints(place_probe, start_app):
-    """Methods compiled at run time, through their tiers."""
-    app = start_app("fd10", tiered=True)
-    live = place_probe.live("-f", "--strict", app.pid, apps.METHODS["static"])
-    for _ in range(4):
-        app.calls("static", 2000, threads=2)
-    assert sum(counts(live.stop().expect(0).out).values()) == 4 * 2000

@@ -19,6 +19,9 @@ from helpers.records import plain
 
 CALLS = 1000
 LEVELS = 2
+# What is probed is native, or precompiled and, as its process has no tiers, never compiled anew.
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+
 VERSIONS = [one for one in node.versions() if node.line(one) in (20, 22, 24, 26)]
 DOTNETS = [8, 10]
 WHERE = ["main", "worker", "both"]
@@ -31,14 +34,6 @@ MODES = {
 CASES = [(*case, mode) for case, mode in zip(
     itertools.product(VERSIONS, DOTNETS, PROBED, WHERE), itertools.cycle(MODES))] if pairs.is_full() else \
     pairs.cover(itertools.product(VERSIONS, DOTNETS, PROBED, WHERE, MODES), lambda row: [*enumerate(row), row[:2]])
-# Native functions have uprobes and nothing else; methods of .NET get breakpoints once they are compiled anew.
-TAKES_NO_REGISTER = pytest.mark.beside(uprobes=True)
-
-
-def in_lanes(cases):
-    return [pytest.param(*case, marks=[] if "sleep" in case else TAKES_NO_REGISTER) for case in cases]
-
-
 # Native functions by which the engines call each other, and chains end.
 MARKERS = {"mixed_enter", "mixed_call", "mixed_reach", "mixed_reach_noted", "napi_call_function", "node::Start",
            "uv_fs_open"}
@@ -53,7 +48,6 @@ CALL = re.compile(rb"\xe8....|\xff(?:[\xd0-\xd7]|\x15....|[\x10-\x17].?|[\x50-\x
 def start_mixed(start_app, build_app, short_tmp):
     """start_mixed(HOW, VERSION, DOTNET, ...): see mixed.start()."""
     def start(*which, end=None, **options):
-        # Precompiled and not tiered, sleep() takes no debug register. The other ends are native.
         return mixed.start(start_app, build_app, *which, short_tmp, tiered=end != "sleep", **options)
 
     return start
@@ -198,7 +192,7 @@ def tell_tiers(tell, name, hits):
     tell(f"{name}: {len(hits)} stacks equal; of JavaScript {spelled}")
 
 
-@pytest.mark.parametrize("version, dotnet, end, where, mode", in_lanes(CASES))
+@pytest.mark.parametrize("version, dotnet, end, where, mode", CASES)
 def test_addon(place_probe, start_mixed, tell, version, dotnet, end, where, mode):
     """Node hosts .NET by an addon."""
     target = start_mixed("addon", version, dotnet, end=end, flags=[*MODES[mode], *v8_hits.MOVES_NOTHING])
@@ -217,8 +211,8 @@ def test_package(place_probe, start_mixed, tell, version, dotnet):
     tell_tiers(tell, f"node-api-dotnet: Node {version}, .NET {dotnet}", hits)
 
 
-@pytest.mark.parametrize("dotnet, where, end", in_lanes(itertools.product([8], ["main"], PROBED)) +
-                         in_lanes(itertools.product([10], ["both"], PROBED)))
+@pytest.mark.parametrize("dotnet, where, end", [
+    *itertools.product([8], ["main"], PROBED), *itertools.product([10], ["both"], PROBED)])
 def test_libnode(place_probe, start_mixed, tell, dotnet, where, end):
     """A .NET process hosts Node: V8 is in a library without symbols for its own."""
     target = start_mixed("addon", None, dotnet, end=end)

@@ -12,6 +12,8 @@ import pytest
 
 from helpers import machine
 
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+
 VARIANTS = ["values11", "values10", "values9", "values8"]
 PATTERNS = ["Values.Shapes::*", "Values.Point::*", "Values.Box`1::*", "Values.Pair`1::*"]
 # Of these some instantiations, or all there is, have no precompiled body.
