@@ -6,8 +6,10 @@
  * The first byte says which runtime, then each record changes something.
  */
 #include "base/cleanup.h"
+#include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/sealed.h"
 #include "tests/unit/clr_methods.h"
+#include "tests/unit/written_debug_info.h"
 #include "tests/fuzz/records.h"
 
 #include "method/method_name.h"
@@ -135,12 +137,17 @@ static void add_modules(struct world *world)
 	uint64_t at = world_file(world, "tiny-metadata.bin", &size);
 	uint64_t emitted = world_emitted_module(world, world_at(world, at, size), size);
 	uint64_t image = world_section(world, WORLD_BASE, WORLD_BASE + 4096, 0);
+	uint64_t loaded = world_section(world, WORLD_BASE + 4096, WORLD_BASE + 8192, 0);
 	struct world_heap heap = world_heap(world, 256, false);
-	uint64_t type = world_type(world, emitted, DEEP);
+	uint64_t type = world_type(world, emitted, DEEP), body;
 
 	add_methods(world, world_file_module(world, "tiny-bodies.dll"));
 	world_set(world, image, SECTION_R2R_MODULE, world_file_module(world, "tiny-r2r.dll"), 8);
-	(void)world_body(world, &heap, 32, world_method(world, type, GO, WORLD_METHOD_SLOT));
+	world_set(world, loaded, SECTION_R2R_MODULE, world_loaded_module(world), 8);
+	body = world_body(world, &heap, 128, world_method(world, type, GO, WORLD_METHOD_SLOT));
+	/* Of one with all that may come before it. */
+	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_DEBUG_INFO,
+		  put_info(world, true, true), 8);
 }
 
 static void add_contract(struct world *world)
@@ -210,6 +217,22 @@ static void look_at_bodies(struct jit *jit)
 	}
 }
 
+static void look_at_image(const struct dotnet_image *image)
+{
+	struct address address;
+	struct rva rva;
+
+	check(image->name != NULL);
+	if (image->file != DOTNET_NO_FILE)
+		return;
+	for (unsigned int i = 0; i < image->pe.section_count; i++) {
+		if (!memory_image_address(image, image->pe.sections[i].rva, &address))
+			continue;
+		check(address.value - image->base.value < image->copy_size);
+		(void)memory_image_rva(image, address, &rva);
+	}
+}
+
 static void look_at_images_and_stubs(struct jit *jit)
 {
 	for (size_t i = 0; i < jit->body_count; i++)
@@ -217,8 +240,10 @@ static void look_at_images_and_stubs(struct jit *jit)
 	for (uint64_t at = 0; at < 64; at++)
 		(void)jit_stub_name(jit, (struct address){ WORLD_BASE + at * 0x400 });
 	if (jit_read_images(jit, NULL) == 0) {
-		for (size_t i = 0; i < jit->image_count; i++)
-			check(!jit->images[i].image || jit->images[i].image->name != NULL);
+		for (size_t i = 0; i < jit->image_count; i++) {
+			if (jit->images[i].image)
+				look_at_image(jit->images[i].image);
+		}
 	}
 }
 

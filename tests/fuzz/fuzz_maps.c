@@ -7,6 +7,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* An address of it, as an offset in its file, leads back to it. */
+static void check_offsets(const struct mapping *row)
+{
+	const struct address last = { row->end.value - 1 };
+	struct file_offset offset = mapping_offset(row, last);
+	struct address back;
+
+	if (offset.value >= row->offset.value &&
+	    (!mapping_address(row, offset, &back) || back.value != last.value))
+		__builtin_trap();
+	if (row->offset.value &&
+	    mapping_address(row, (struct file_offset){ row->offset.value - 1 }, &back))
+		__builtin_trap();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -28,6 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    maps_find(&maps, (struct address){ row->end.value - 1 }) != row)
 			__builtin_trap();
 		(void)strlen(mapping_file_name(row));
+		check_offsets(row);
+		if (mapping_is_file_code(row) && !mapping_same_file(row, row))
+			__builtin_trap();
 	}
 	maps_deinit(&maps);
 	return 0;

@@ -21,7 +21,8 @@ import images  # noqa: E402 (the path comes first)
 
 SEEDS = {
     "pe": ["tiny-il.dll", "tiny-r2r.dll", "tiny-component.dll", "tiny-composite.dll"],
-    "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin"],
+    "metadata": ["tiny-metadata.bin", "tiny-metadata-wide.bin", "tiny-metadata-pointers.bin",
+                 "tiny-imports.bin"],
     "r2r": ["tiny-r2r.dll", "tiny-composite.dll", "tiny-bodies.dll", "tiny-lines-nibbles.dll", "tiny-lines-packed.dll",
             "tiny-lines-sized.dll"],
     "unwind_info": ["tiny-r2r.dll"],

@@ -53,6 +53,21 @@ static inline uint64_t world_file_module(struct world *world, const char *name)
 	return world_module(world, at, size, false);
 }
 
+/* As the loader lays out tests/golden/tiny-il.dll, which has one section. */
+static inline uint64_t world_loaded_module(struct world *world)
+{
+	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
+	uint64_t base = world_alloc_at(world, MOST, WORLD_PAGE);
+	size_t size;
+	uint64_t file = world_file(world, "tiny-il.dll", &size);
+	size_t length = size - SECTION_RAW;
+
+	memcpy(world_at(world, base, SECTION_RAW), world_at(world, file, SECTION_RAW), SECTION_RAW);
+	memcpy(world_at(world, base + SECTION_RVA, length),
+	       world_at(world, file + SECTION_RAW, length), length);
+	return world_module(world, base, SECTION_RVA + length, true);
+}
+
 /* A module of Reflection.Emit: metadata at @at, in a buffer. */
 static inline uint64_t world_emitted_module(struct world *world, const void *metadata, size_t size)
 {

@@ -358,16 +358,8 @@ EACH_VERSION(emitted_modules, struct names *n)
 /* An image that the loader laid out by sections, which leaves holes between them. */
 EACH_VERSION(loaded_modules, struct names *n)
 {
-	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
-	_cleanup_(golden_free) struct golden file = golden_read("tiny-il.dll");
-	uint64_t base = world_alloc_at(&n->world, MOST, WORLD_PAGE);
-	size_t length = file.size - SECTION_RAW;
-	uint64_t outer;
+	uint64_t outer = world_type(&n->world, world_loaded_module(&n->world), TYPE_OUTER);
 
-	memcpy(world_at(&n->world, base, SECTION_RAW), file.bytes, SECTION_RAW);
-	memcpy(world_at(&n->world, base + SECTION_RVA, length), file.bytes + SECTION_RAW, length);
-	outer = world_type(&n->world, world_module(&n->world, base, SECTION_RVA + length, true),
-			   TYPE_OUTER);
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
 }
