@@ -10,8 +10,6 @@ import pytest
 
 from helpers import apps, idmapped, machine, records
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
-
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
 # All that a container has of its own.
 CONTAINER = ["unshare", "--user", "--map-root-user", "--cgroup", "--ipc", "--net", "--uts", *UNSHARE[1:]]

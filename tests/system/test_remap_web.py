@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import itertools
 import random
+import re
 import threading
 import time
 
@@ -87,9 +88,15 @@ def stopped(live):
     return None if result.code == 4 and not breakpoints.fire() else result.expect(0)
 
 
-def count(place_probe, app, number, patterns, settled=False):
+def without_uprobes(result):
+    """How many bodies have breakpoints, as far as there are, since they lie on pages that are not full, or have stubs."""
+    found = re.search(r"(\d+) of \d+ bodies compiled at run time are on pages that the runtime may still write to", result.err)
+    return int(found.group(1)) if found else 0
+
+
+def count(place_probe, app, number, patterns, settled=None):
     """Count while so many requests are made; how many of the twelve are exact: 0 if it is to have `settled`, and other
-    tiers than the last had calls, or some body a breakpoint, which bodies on pages that are not full get."""
+    tiers than the last had calls. How many bodies have no uprobe is added to `settled`."""
     before = app.counts()
     live = place_probe.count("--remap", app.pid, *patterns)
     app.work(number)
@@ -99,8 +106,10 @@ def count(place_probe, app, number, patterns, settled=False):
     if result is None:
         return 0
     exact = compare(result, made)
-    return 0 if settled and (tiers_of(result) != {"tier1"} or "by hardware breakpoints" in result.err or
-                             "and hardware breakpoints" in result.err) else exact
+    if settled is None:
+        return exact
+    settled.append(without_uprobes(result))
+    return exact if tiers_of(result) == {"tier1"} else 0
 
 
 @pytest.mark.parametrize("when", pairs.few(TIMES, "tiering", "warmed"))
@@ -115,16 +124,18 @@ def test_server(place_probe, start, when):
 
 
 def test_all_exact(place_probe, start):
-    """Once nothing is compiled any more, and pages are full, all twelve are exact."""
-    app = start()
+    """Once nothing is compiled any more all twelve are exact, with others beside them those that have uprobes."""
+    app, settled = start(), []
 
     def all_are():
         app.work(600)
-        return count(place_probe, app, 600, OWN.values(), settled=True) == len(OWN)
+        exact = count(place_probe, app, 600, OWN.values(), settled)
+        return exact and exact >= len(OWN) - (0 if breakpoints.fire() else settled[-1])
 
     machine.wait_until(all_are, "all are exact", seconds=60)
+    assert settled[-1] <= 4, "more than there are registers"
     for _ in range(3):
-        assert count(place_probe, app, 600, [*OWN.values(), ALL_OF_IT]) == len(OWN)
+        assert count(place_probe, app, 600, [*OWN.values(), ALL_OF_IT]) >= len(OWN) - settled[-1]
     assert app.quit(4) == 4
 
 
@@ -225,7 +236,10 @@ def test_watched(place_probe, start):
         missing = expected(rounds) - calls
         unknown = len(result.records("call")) - len(ended(result))
         assert not missing or unknown or result.summary()["lower_bound"] or result.summary()["lost"], f"{missing}\n{result}"
-        return not missing and {call["tier"] for call in result.records("call")} == {"tier1"}
+        if {call["tier"] for call in result.records("call")} != {"tier1"}:
+            return False
+        # The end is not seen of what has a breakpoint, and where those do not work nothing is.
+        return len({name for name, *_ in missing}) <= without_uprobes(result)
 
     machine.wait_until(all_are_told, "all are told", seconds=60)
     assert not inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) == 0

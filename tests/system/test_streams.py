@@ -13,8 +13,7 @@ import pytest
 from helpers import machine, pairs
 from helpers.reader import SlowReader
 
-# Nothing here takes a debug register.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 THREADS = 4
 
@@ -249,7 +248,6 @@ def test_order_of_a_thread(place_probe, calls):
         assert times == sorted(times)
 
 
-@pytest.mark.usefixtures("no_registers")
 def test_other_code_in_the_same_place(place_probe, app):
     """Dynamic methods that come where others were: each has its own name, and its own calls."""
     methods = 200
