@@ -47,12 +47,10 @@ void session_add_registers(const struct session *session, struct text *out)
 
 void session_log_registers(const struct session *session)
 {
-	const struct follow *follow = session->followed.follow;
+	int ours = session_registers(session);
 	char users[BREAKPOINT_USERS_BYTES];
 
-	int ours = session_registers(session);
-
-	if (!follow || ours == BREAKPOINTS_MAX || capture_breakpoint_problem(session->capture))
+	if (ours == BREAKPOINTS_MAX || capture_breakpoint_problem(session->capture))
 		return;
 	breakpoint_users_tell(ours, session->options->tid, users);
 	if (ours > 0)

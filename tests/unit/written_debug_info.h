@@ -63,7 +63,7 @@ static inline void put_number(struct writer *to, uint32_t value)
 	put_bits(to, value & 7, 4);
 }
 
-static void flush(struct writer *to)
+static inline void flush(struct writer *to)
 {
 	to->bit = (to->bit + 7) / 8 * 8;
 }
