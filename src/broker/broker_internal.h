@@ -97,11 +97,6 @@ struct kept_probes *kept_probes_create(void);
 int kept_probes_keep(const struct broker *broker, uint64_t at);
 int kept_probes_close(const struct broker *broker, uint64_t at);
 
-/* While one or more are attached or closed. The last waits for others: from then on none is. */
-void kept_probes_begin_change(struct kept_probes *kept);
-void kept_probes_end_change(struct kept_probes *kept);
-void kept_probes_no_change(struct kept_probes *kept);
-
 /*
  * Find what a path of a call leads to, and open it with @flags (with O_PATH, or to read). -errno;
  * -EACCES: it is not for whoever asks.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Probes that go (probe/closing.h): whoever is served has copies of them kept here, closes its own,
- * and has those closed, which are the last. If it ends in between they go with the broker. That
- * waits for whatever is about to be attached or closed: a thread that is ended in the middle leaves
- * probes in the target.
+ * and has those closed, which are the last. If it ends in between they go with the broker.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,8 +19,7 @@ enum {
 };
 
 struct kept_probes {
-	pthread_mutex_t mutex;	  /* of the batches */
-	pthread_rwlock_t changes; /* to write: there will be none */
+	pthread_mutex_t mutex;
 	struct batch {
 		int *fds; /* NULL: none */
 		size_t count;
@@ -36,7 +33,6 @@ struct kept_probes *kept_probes_create(void)
 	if (!kept)
 		return NULL;
 	pthread_mutex_init(&kept->mutex, NULL);
-	pthread_rwlock_init(&kept->changes, NULL);
 	return kept;
 }
 
@@ -131,19 +127,4 @@ int kept_probes_close(const struct broker *broker, uint64_t at)
 	closing_side_by_side(fds, batch.count);
 	request.answer.result = 0;
 	return served_write(broker, at, &request, sizeof(request));
-}
-
-void kept_probes_begin_change(struct kept_probes *kept)
-{
-	pthread_rwlock_rdlock(&kept->changes);
-}
-
-void kept_probes_end_change(struct kept_probes *kept)
-{
-	pthread_rwlock_unlock(&kept->changes);
-}
-
-void kept_probes_no_change(struct kept_probes *kept)
-{
-	pthread_rwlock_wrlock(&kept->changes);
 }

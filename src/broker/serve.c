@@ -120,16 +120,21 @@ static void answer_call(const struct broker *broker, const struct seccomp_notif 
 	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-/* What may put probes somewhere, or take them away, comes to its end whoever has asked for it. */
+/*
+ * What may put probes somewhere, or take them away, comes to its end whoever has asked for it: a
+ * thread that is ended in the middle leaves probes in the target. To write: there will be none.
+ */
+static pthread_rwlock_t changes = PTHREAD_RWLOCK_INITIALIZER;
+
 static void answer(const struct broker *broker, const struct seccomp_notif *call)
 {
 	bool may_change = call->data.nr == SYS_bpf || call->data.nr == SYS_perf_event_open;
 
 	if (may_change)
-		kept_probes_begin_change(broker->kept);
+		pthread_rwlock_rdlock(&changes);
 	answer_call(broker, call);
 	if (may_change)
-		kept_probes_end_change(broker->kept);
+		pthread_rwlock_unlock(&changes);
 }
 
 static void set_policy(int policy, int priority)
@@ -217,6 +222,6 @@ void broker_serve(struct broker *broker)
 		tell_end(broker);
 	if (BROKER_SANITIZED)
 		poll(&ends[1], 1, -1);
-	kept_probes_no_change(broker->kept);
+	pthread_rwlock_wrlock(&changes);
 	_exit(0);
 }
