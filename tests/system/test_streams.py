@@ -200,7 +200,7 @@ def test_rate_is_limited(place_probe, calls):
 def test_many_stacks(place_probe, deep, unsanitized):
     """More different stacks than there are places for: each call is in some line, and memory is bounded."""
     ways = 200_000
-    live = place_probe.live("-f", "--memory=32M", deep.pid, "deep!hit")
+    live = place_probe.live("-f", "--memory=32M", "--buffer=64M", deep.pid, "deep!hit")
     deep.ask(f"ways {ways}", "done")
     deep.ask("calls 5000 10", "done")
     peak = int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{live.process.pid}/status").read_text()).group(1))
