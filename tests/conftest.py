@@ -17,7 +17,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from helpers import apps, breakpoints, machine, perfmap, probe, sanitizers, strays  # noqa: E402 (the path comes first)
+from helpers import apps, breakpoints, machine, perfmap, probe, results, sanitizers, strays  # noqa: E402 (the path comes first)
 from helpers.watched import Watched  # noqa: E402
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
@@ -193,8 +193,14 @@ def no_registers_library(tmp_path_factory):
 
 
 @pytest.fixture
-def no_registers(place_probe, no_registers_library):
-    """place-probe gets no debug register, which others may have: it reserves some for all of .NET that it follows."""
+def no_registers(request, place_probe, no_registers_library):
+    """
+    place-probe gets no debug register, which others may have: it reserves some for all of .NET that it follows.
+
+    Of a module that uses it, tests that are marked as of the lane of registers get them.
+    """
+    if request.node.get_closest_marker("registers"):
+        return
     place_probe.env = os.environ | {"LD_PRELOAD": str(no_registers_library)}
 
 
@@ -405,7 +411,8 @@ class Counts:
 
     def __init__(self):
         self.passed = set()
-        self.failed = set()
+        # What failed first of each, in a line.
+        self.failed = {}
         self.skipped = {}
         self.parts = []
         self.seconds = {}
@@ -429,7 +436,7 @@ class Counts:
         test = report.nodeid
         self.seconds[test] = self.seconds.get(test, 0) + report.duration
         if report.failed:
-            self.failed.add(test)
+            self.failed.setdefault(test, results.why(report))
         elif report.skipped:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else "expected failure"
             self.skipped[test] = reason.removeprefix("Skipped: ")
@@ -438,7 +445,7 @@ class Counts:
 
     def pytest_collectreport(self, report):
         if report.failed:
-            self.failed.add(report.nodeid)
+            self.failed[report.nodeid] = results.why(report)
 
     def unexpected(self):
         return {test: reason for test, reason in self.skipped.items()
@@ -453,12 +460,13 @@ class Counts:
         tests = {**self.seconds, **{test: 0 for test in [*self.failed, *self.skipped]
                                     if test not in self.seconds}}
         return {
-            "passed": len(self.passed - self.failed),
+            "passed": len(self.passed - self.failed.keys()),
             "failed": len(self.failed),
             "skipped": len(self.skipped),
             "collected": self.collected,
             "ran": len(self.seconds),
             "tests": [[test, round(seconds, 3), self.outcome(test)] for test, seconds in tests.items()],
+            "why": self.failed,
             "spoilt": spoilt,
         }
 

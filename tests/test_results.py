@@ -54,6 +54,19 @@ def test_results(session):
     assert outcomes == dict(zip(names, ["passed", "failed", "skipped", "passed", "failed"])) | {
         "test_has_parts::test_part": "skipped"}
     assert all(seconds >= 0 for _, seconds, _ in left["tests"])
+    test, late = (f"test_session.py::{name}" for name in ("test_fails", "test_fails_late"))
+    assert results.failures([results.Part("lane", **left)]) == [
+        f"failed: {test} (lane)", "    AssertionError: the reason assert False",
+        f"failed: {late} (lane)", "    assert False"]
+
+
+def test_long_reason():
+    """Of what is long the beginning and the end are left."""
+    class Report:
+        longrepr = "begins " + 5000 * "x" + "\nends"
+
+    said = results.why(Report)
+    assert said.startswith("begins x") and said.endswith("x ends") and len(said) < 1000
 
 
 @pytest.mark.parametrize("by_function", [False, True])

@@ -14,6 +14,8 @@ from . import machine
 DIRECTORY = machine.BUILD / "results"
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped")
 SLOWEST = 20
+# Of why a test failed, so many characters of its beginning and of its end are in the table.
+WHY = 400
 # Rows of their own within a lane, by where the tests are.
 WITHIN = {"tests/test_unit.py": "unit programs", "tests/test_fuzz.py": "fuzz targets"}
 
@@ -33,6 +35,8 @@ class Part:
     # [node id, seconds, outcome] of each test, and what its hypervisor has spoilt: [node id, the kernel's words].
     tests: list = dataclasses.field(default_factory=list)
     spoilt: list = dataclasses.field(default_factory=list)
+    # What was wrong with each test that failed.
+    why: dict = dataclasses.field(default_factory=dict)
     # What is wrong beside its tests, a line each: of a guest.
     problems: list = dataclasses.field(default_factory=list)
 
@@ -41,6 +45,13 @@ class Part:
 
     def count(self, text):
         self.passed, self.failed, self.skipped = map(int, COUNTS.fullmatch(text).groups())
+
+
+def why(report):
+    """What pytest says of a test that failed, in a line."""
+    said = getattr(getattr(report.longrepr, "reprcrash", None), "message", None) or str(report.longrepr)
+    line = " ".join(said.split())
+    return line if len(line) <= 2 * WHY else f"{line[:WHY]} [...] {line[-WHY:]}"
 
 
 def path(name):
@@ -111,9 +122,14 @@ def rows_within(part):
 
 
 def failures(parts):
-    """What failed, a line each: the last thing to be read of a run whose output is cut."""
-    return [f"failed: {what} ({part.name})" for part in parts
-            for what in [test for test, _, outcome in part.tests if outcome == "failed"] + part.problems]
+    """What failed and why: the last thing to be read of a run whose output is cut."""
+    lines = []
+    for part in parts:
+        for what in [test for test, _, outcome in part.tests if outcome == "failed"] + part.problems:
+            lines.append(f"failed: {what} ({part.name})")
+            if what in part.why:
+                lines.append(f"    {part.why[what]}")
+    return lines
 
 
 def table(parts):

@@ -8,6 +8,8 @@ import pytest
 
 from helpers import apps, follow, machine, probe
 
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+
 CALLS = 500
 THREADS = 4
 COUNTED = "later.so!later_counted"
@@ -133,6 +135,7 @@ def test_beside_a_function_that_is_there(place_probe, target, library):
     assert f"no native function matches '{COUNTED}' yet" in result.err, str(result)
 
 
+@pytest.mark.registers
 def test_library_beside_a_method(place_probe, start, build_app):
     """A process with a runtime; its helper is a library that it loads when it is first needed."""
     build_app("native")
@@ -377,6 +380,7 @@ def test_statically_linked(place_probe, tmp_path):
     assert exact(result.expect(0)).calls("fixed") == 1000, str(result)
 
 
+@pytest.mark.registers
 def test_method_and_function_of_a_command(place_probe, start_app, build_app, tmp_path):
     """A program with a runtime, and a library that it loads later."""
     output = tmp_path / "output"
@@ -395,6 +399,7 @@ def test_method_and_function_of_a_command(place_probe, start_app, build_app, tmp
     follow.check_exact(result, {"static": static})
 
 
+@pytest.mark.registers
 def test_stacks_of_a_function_of_a_managed_command(place_probe, start_app, build_app, tmp_path):
     """Nothing but a native function is asked for; who called it is managed all the same."""
     output = tmp_path / "output"

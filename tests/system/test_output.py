@@ -10,6 +10,8 @@ import pytest
 from helpers import apps, machine, objdump
 from helpers.reader import SlowReader
 
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+
 SLEEP = "System.Threading.Thread::Sleep"
 STATIC = apps.METHODS["static"]
 OVERFLOW = 20_000  # hits
@@ -82,6 +84,7 @@ def test_max_frames(place_probe, shared_app):
     assert "3 of 3 stacks do not go to the thread's start: 3 truncated" in result.err
 
 
+@pytest.mark.registers
 def test_hits_as_text(place_probe, shared_app):
     """Data on stdout, talk on stderr."""
     live = place_probe.live(shared_app.pid, SLEEP)

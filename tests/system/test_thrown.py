@@ -13,6 +13,8 @@ import pytest
 
 from helpers import machine, pairs
 
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+
 SOURCE = (machine.TREE / "tests/apps/thrown/Cases.cs").read_text()
 PATTERNS = [f"Thrown.Cases::{name}" for name in re.findall(r"public static \S+ (\w+)\(int id", SOURCE)]
 TREES = [f"Thrown.Trees::{name}" for name in ("Return", "Throw", "Fault", "Each", "Finally", "Catch", "Rethrow",
