@@ -138,12 +138,14 @@ static void add_modules(struct world *world)
 	uint64_t emitted = world_emitted_module(world, world_at(world, at, size), size);
 	uint64_t image = world_section(world, WORLD_BASE, WORLD_BASE + 4096, 0);
 	uint64_t loaded = world_section(world, WORLD_BASE + 4096, WORLD_BASE + 8192, 0);
+	uint64_t cut = world_section(world, WORLD_BASE + 8192, WORLD_BASE + 12288, 0);
 	struct world_heap heap = world_heap(world, 256, false);
 	uint64_t type = world_type(world, emitted, DEEP), body;
 
 	add_methods(world, world_file_module(world, "tiny-bodies.dll"));
 	world_set(world, image, SECTION_R2R_MODULE, world_file_module(world, "tiny-r2r.dll"), 8);
-	world_set(world, loaded, SECTION_R2R_MODULE, world_loaded_module(world), 8);
+	world_set(world, loaded, SECTION_R2R_MODULE, world_loaded_module(world, 0), 8);
+	world_set(world, cut, SECTION_R2R_MODULE, world_loaded_module(world, 8 * WORLD_PAGE), 8);
 	body = world_body(world, &heap, 128, world_method(world, type, GO, WORLD_METHOD_SLOT));
 	/* Of one with all that may come before it. */
 	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_DEBUG_INFO,
@@ -217,7 +219,7 @@ static void look_at_bodies(struct jit *jit)
 	}
 }
 
-static void look_at_image(const struct dotnet_image *image)
+static void look_at_image(const struct dotnet_images *images, const struct dotnet_image *image)
 {
 	struct address address;
 	struct rva rva;
@@ -229,11 +231,12 @@ static void look_at_image(const struct dotnet_image *image)
 		if (!memory_image_address(image, image->pe.sections[i].rva, &address))
 			continue;
 		check(address.value - image->base.value < image->copy_size);
+		check(memory_image_find(images, address) != NULL);
 		(void)memory_image_rva(image, address, &rva);
 	}
 }
 
-static void look_at_images_and_stubs(struct jit *jit)
+static void look_at_images_and_stubs(const struct dotnet_images *images, struct jit *jit)
 {
 	for (size_t i = 0; i < jit->body_count; i++)
 		(void)jit_stub_name(jit, jit->bodies[i].start);
@@ -242,7 +245,7 @@ static void look_at_images_and_stubs(struct jit *jit)
 	if (jit_read_images(jit, NULL) == 0) {
 		for (size_t i = 0; i < jit->image_count; i++) {
 			if (jit->images[i].image)
-				look_at_image(jit->images[i].image);
+				look_at_image(images, jit->images[i].image);
 		}
 	}
 }
@@ -274,7 +277,7 @@ static void look(struct world *world)
 			break;
 		look_at_methods(jit);
 		look_at_bodies(jit);
-		look_at_images_and_stubs(jit);
+		look_at_images_and_stubs(&world->images, jit);
 		look_at_sealed(jit);
 	}
 	jit_destroy(jit);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "code/exits.h"
+#include "code/insn.h"
 
 enum {
 	PARTS_MAX = 4,
@@ -44,6 +45,9 @@ static void check(const struct input *input, const struct exits *exits)
 	if (exits->refusal >= EXITS_REFUSALS || (exits->refusal && exits->count) ||
 	    exits->count > EXITS_MAX)
 		__builtin_trap();
+	if (exits->refusal &&
+	    (!exits_refusal_code(exits->refusal) || !exits_refusal_text(exits->refusal)))
+		__builtin_trap();
 	for (size_t i = 0; i < exits->count; i++) {
 		const struct exit_site *site = &exits->sites[i];
 		const struct exit_part *part = part_of(input, site);
@@ -52,11 +56,26 @@ static void check(const struct input *input, const struct exits *exits)
 		    site->length > EXIT_INSTRUCTION_MAX || site->offset > part->code.size ||
 		    site->length > part->code.size - site->offset ||
 		    site->at != part->begin + site->offset || site->kind > EXIT_BRANCH ||
-		    site->cost == INSN_UNDECODABLE)
+		    !exit_kind_name(site->kind) || site->cost == INSN_UNDECODABLE)
 			__builtin_trap();
 		if (i && site[-1].part == site->part && site[-1].offset >= site->offset)
 			__builtin_trap();
 	}
+}
+
+/* What is asked of code before anything is probed in it. */
+static void look_at_code(struct span code)
+{
+	enum { NUMBER = 9 };
+	const uint8_t *found = insn_find_number(code, NUMBER);
+
+	(void)insn_probe_cost(code);
+	(void)insn_is_patchable(code);
+	(void)insn_makes_system_call(code, NUMBER);
+	if (insn_cheap_start(code) > code.size)
+		__builtin_trap();
+	if (found && (found < code.start || found >= code.start + code.size))
+		__builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -88,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		input.parts[i].code =
 			cursor_take(&c, i + 1 == input.part_count || wanted > left ? left : wanted);
 	}
+	look_at_code(input.parts[0].code);
 	/* Twice, for what is kept from one to the next. */
 	for (int round = 0; round < 2; round++) {
 		if (exits_find(&exits, &body, NULL))

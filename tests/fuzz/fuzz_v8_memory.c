@@ -9,11 +9,13 @@
 #include "tests/fuzz/v8_checks.h"
 #include "tests/unit/v8_recording.h"
 
+#include "runtime/v8/properties.h"
 #include "runtime/v8/refind.h"
 
 enum {
 	CHANGES_MAX = 64,
 	READS_MAX = 4096, /* pages, for one frame */
+	PROPERTIES_MAX = 64,
 	WORDS_OF_RAW = 9, /* the first of struct v8_raw that say where something is */
 };
 
@@ -211,6 +213,22 @@ static void reset(struct world *world)
 
 /* Looking at it ---------------------------------------------------------------------------- */
 
+/* What is asked of its properties where it is to be called by its class. */
+static void look_for_properties(const struct recording *recording, const struct v8_raw *raw)
+{
+	const struct v8_heap heap = { recording->memory, &recording->layout };
+	struct v8_property property;
+	unsigned int budget = PROPERTIES_MAX;
+
+	(void)v8_has_lost_properties(&heap, raw->receiver, &budget);
+	check(budget <= PROPERTIES_MAX);
+	(void)v8_own_property_named(&heap, raw->receiver, raw->shared, &budget, &property);
+	(void)v8_own_property(&heap, raw->receiver, "constructor", false, &budget, &property);
+	(void)v8_map_constructor(&heap, raw->receiver_map);
+	(void)v8_map_is_of_constructors(&heap, raw->receiver_map);
+	check(budget <= PROPERTIES_MAX);
+}
+
 static void name_all(struct recording *recording, struct v8_namer *namer)
 {
 	struct v8_frames frames = { .count = 0 };
@@ -219,6 +237,7 @@ static void name_all(struct recording *recording, struct v8_namer *namer)
 		uint64_t before = memory_source_reads(recording->memory);
 
 		v8_namer_name(namer, &recording->raws[i], &frames);
+		look_for_properties(recording, &recording->raws[i]);
 		check(memory_source_reads(recording->memory) - before < READS_MAX);
 		check_frames(&frames);
 	}

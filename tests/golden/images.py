@@ -409,11 +409,23 @@ def debug_info(major):
 METHODS = {0: native_unsigned(0 << 1), 1: native_unsigned(1 << 2 | 1), 4: native_unsigned(5 << 1)}
 
 
-def tiny_r2r(metadata=None, lines=None):
+def clauses(text, code):
+    """Exception info: Add has a finally and catches in its funclet; Away has the last function as its filter."""
+    catch, finally_clause = ((kind, 0, 8, begin, begin + 4, 0) for kind, begin in ((0, CODE_BYTES), (2, 8)))
+    by_filter = (1, 4, 8, 2 * CODE_BYTES, 2 * CODE_BYTES + 0xc, CODE_BYTES)
+    of_add, of_away = (struct.pack("<6I", *catch) + struct.pack("<6I", *finally_clause), struct.pack("<6I", *by_filter))
+    first = text.add(of_add + of_away)
+    second = first + len(of_add)
+    return placed(text, struct.pack("<6I", code + CODE_BYTES, first, code + 6 * CODE_BYTES, second,
+                                    0xffffffff, second + len(of_away)))
+
+
+def tiny_r2r(metadata=None, lines=None, has_clauses=False):
     """Functions: .ctor, Add, Add's funclet, Put[int32], Map, Go, Away, Add's cold part. With `lines`, a version of
-    ReadyToRun, there is debug info."""
+    ReadyToRun, there is debug info. With clauses there is no cold part: that function is Away's filter."""
     text = Text()
     meta = placed(text, (metadata or tiny_metadata()).bytes())
+    code = text.add(b"")
     sections = {
         102: functions(text, 8),
         103: placed(text, native_array(METHODS, 5)),
@@ -428,6 +440,9 @@ def tiny_r2r(metadata=None, lines=None):
     }
     if lines:
         sections[105] = placed(text, debug_info(lines))
+    if has_clauses:
+        del sections[120]
+        sections[104] = clauses(text, code)
     native = placed(text, header(sections, 3, major=lines or 16))
     cli = struct.pack("<IHHIIII", 72, 2, 5, *meta, 5, 0) + bytes(40) + struct.pack("<II", *native)
     return finish(text, 14, cli)
@@ -536,6 +551,7 @@ IMAGES = {
     "tiny-lines-nibbles.dll": lambda: tiny_r2r(lines=NIBBLES),
     "tiny-lines-packed.dll": lambda: tiny_r2r(lines=PACKED),
     "tiny-lines-sized.dll": lambda: tiny_r2r(lines=SIZED),
+    "tiny-clauses.dll": lambda: tiny_r2r(has_clauses=True),
     "tiny-il.dll": tiny_il,
     "tiny-bodies.dll": tiny_bodies,
     "tiny-flags.dll": tiny_flags,

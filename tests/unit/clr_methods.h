@@ -53,18 +53,33 @@ static inline uint64_t world_file_module(struct world *world, const char *name)
 	return world_module(world, at, size, false);
 }
 
-/* As the loader lays out tests/golden/tiny-il.dll, which has one section. */
-static inline uint64_t world_loaded_module(struct world *world)
+/*
+ * As the loader lays out tests/golden/tiny-il.dll, which has one section. With @missing it is said
+ * to be as long as there is memory, and so many bytes longer.
+ */
+static inline uint64_t world_loaded_module(struct world *world, size_t missing)
 {
-	enum { SECTION_RVA = 0x1200, SECTION_RAW = 0x200, MOST = 4 * WORLD_PAGE };
+	enum {
+		SECTION_RVA = 0x1200,
+		SECTION_RAW = 0x200,
+		MOST = 4 * WORLD_PAGE,
+		ROW_RAW_SIZE = 16
+	};
 	uint64_t base = world_alloc_at(world, MOST, WORLD_PAGE);
 	size_t size;
 	uint64_t file = world_file(world, "tiny-il.dll", &size);
 	size_t length = size - SECTION_RAW;
+	uint8_t *header = world_at(world, base, SECTION_RAW), *row;
 
-	memcpy(world_at(world, base, SECTION_RAW), world_at(world, file, SECTION_RAW), SECTION_RAW);
+	memcpy(header, world_at(world, file, SECTION_RAW), SECTION_RAW);
 	memcpy(world_at(world, base + SECTION_RVA, length),
 	       world_at(world, file + SECTION_RAW, length), length);
+	if (missing) {
+		length = WORLD_BASE + world->room - (base + SECTION_RVA) + missing;
+		row = memmem(header, SECTION_RAW, ".text", sizeof(".text"));
+		world_check(row != NULL);
+		memcpy(row + ROW_RAW_SIZE, &(uint32_t){ (uint32_t)length }, sizeof(uint32_t));
+	}
 	return world_module(world, base, SECTION_RVA + length, true);
 }
 

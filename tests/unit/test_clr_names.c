@@ -358,10 +358,26 @@ EACH_VERSION(emitted_modules, struct names *n)
 /* An image that the loader laid out by sections, which leaves holes between them. */
 EACH_VERSION(loaded_modules, struct names *n)
 {
-	uint64_t outer = world_type(&n->world, world_loaded_module(&n->world), TYPE_OUTER);
+	uint64_t outer = world_type(&n->world, world_loaded_module(&n->world, 0), TYPE_OUTER);
 
 	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
 		      "Tiny.Outer::Add(int32,string)");
+}
+
+/* What is there of it is read, page by page; the others are zeros. */
+EACH_VERSION(modules_without_some_pages, struct names *n)
+{
+	enum { MISSING = 3 * WORLD_PAGE };
+	uint64_t module = world_loaded_module(&n->world, MISSING);
+	uint64_t outer = world_type(&n->world, module, TYPE_OUTER);
+	const struct dotnet_image *image = clr_module_find(&n->modules, module)->image;
+
+	assert_non_null(image);
+	assert_method(n, world_method(&n->world, outer, METHOD_ADD, 0),
+		      "Tiny.Outer::Add(int32,string)");
+	assert_true(image->base.value + image->copy_size == WORLD_BASE + n->world.room + MISSING);
+	for (size_t i = 1; i <= MISSING; i++)
+		assert_int_equal(image->copy[image->copy_size - i], 0);
 }
 
 /* Methods are known to be there where what they are called cannot be read. */

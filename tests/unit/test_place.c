@@ -113,6 +113,7 @@ UNIT_TEST(functions_of_one_system_call)
 	assert_false(insn_makes_system_call(CODE(0x0f, 0x05), 9));
 	assert_null(insn_find_number(CODE(0xb8, 11, 0, 0, 0, 0xb8, 9, 0, 0), 9));
 	assert_int_equal(*insn_find_number(CODE(0x90, 0xb8, 9, 0, 0, 0), 9), 0xb8);
+	assert_null(insn_find_number((struct span){ NULL, 0 }, 9));
 	/* with an argument of its own: xor edi, edi; behind a call; cut off */
 	assert_false(insn_makes_system_call(CODE(0x31, 0xff, 0xb8, 9, 0, 0, 0, 0x0f, 0x05), 9));
 	assert_false(

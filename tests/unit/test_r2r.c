@@ -218,6 +218,29 @@ UNIT_TEST(test_parts_and_addresses)
 	close_image(image);
 }
 
+/* Where exceptions are known, handlers and filters are parts of whose clauses they are. */
+UNIT_TEST(test_parts_by_clauses)
+{
+	struct image *image = open_image("tiny-clauses.dll", NULL);
+	struct r2r_part parts[MAX_PARTS];
+	struct r2r_body add, away;
+
+	assert_int_equal(r2r_find_method(image->r2r, 0, 2, &add), 1);
+	assert_int_equal(r2r_body_parts(&add, parts, MAX_PARTS), 2);
+	assert_int_equal(parts[1].rva.value, add.rva.value + 0x10);
+	assert_true(parts[1].funclet && !parts[1].cold);
+	assert_false(r2r_in_filter(&add, parts[1].rva));
+
+	/* By its address, as it is an instantiation. */
+	assert_int_equal(r2r_find_rva(image->r2r, (struct rva){ add.rva.value + 0x50 }, &away), 1);
+	assert_int_equal(r2r_body_parts(&away, parts, MAX_PARTS), 2);
+	assert_int_equal(parts[1].rva.value, away.rva.value + 0x10);
+	assert_true(r2r_in_filter(&away, parts[1].rva));
+	assert_false(r2r_in_filter(&away, away.rva));
+	assert_false(r2r_in_filter(&away, (struct rva){ away.rva.value + 0x20 }));
+	close_image(image);
+}
+
 /* The next line of @text, cut off at its end; NULL after the last. */
 static char *next_line(char **text)
 {

@@ -167,7 +167,8 @@ const uint8_t *insn_find_number(struct span code, uint32_t number)
 	uint8_t mov[] = { 0xb8, 0, 0, 0, 0 }; /* mov $number, %eax */
 
 	memcpy(mov + 1, &number, sizeof(number));
-	return memmem(code.start, code.size, mov, sizeof(mov));
+	/* Of no code there may be no address either. */
+	return code.size ? memmem(code.start, code.size, mov, sizeof(mov)) : NULL;
 }
 
 /* Does it put the number that goes to the kernel into eax? */
