@@ -140,6 +140,8 @@ static void add_modules(struct world *world)
 	uint64_t loaded = world_section(world, WORLD_BASE + 4096, WORLD_BASE + 8192, 0);
 	uint64_t cut = world_section(world, WORLD_BASE + 8192, WORLD_BASE + 12288, 0);
 	struct world_heap heap = world_heap(world, 256, false);
+	static const struct world_clause clauses[] = { { 2, 0, 4, 8, 0x10, 0, 0 },
+						       { 1, 0, 4, 0x28, 0x30, 0, 0x20 } };
 	uint64_t type = world_type(world, emitted, DEEP), body;
 
 	add_methods(world, world_file_module(world, "tiny-bodies.dll"));
@@ -150,6 +152,7 @@ static void add_modules(struct world *world)
 	/* Of one with all that may come before it. */
 	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_DEBUG_INFO,
 		  put_info(world, true, true), 8);
+	world_set_clauses(world, body, clauses, 2);
 }
 
 static void add_contract(struct world *world)
@@ -206,6 +209,7 @@ static void look_at_bodies(struct jit *jit)
 
 	jit_recheck_begin(jit);
 	for (size_t i = 0; i < jit->body_count; i++) {
+		struct clr_method named;
 		const struct jit_body *body = &jit->bodies[i];
 		uint32_t il;
 
@@ -214,6 +218,14 @@ static void look_at_bodies(struct jit *jit)
 		check(tier_name(body->tier) != NULL);
 		(void)body_state_name(body->state);
 		(void)jit_find_il(jit, body->start, body->size - 1, &il);
+		(void)jit_in_filter(jit, body->start, body->size - 1);
+		if (body->method) {
+			(void)jit_may_be_freed(jit, body->method);
+			(void)jit_stub_module(jit, body->method);
+			if (jit_name_desc(jit, body->method->is.desc, &name, &named))
+				check_name(&name, &spelled);
+			(void)jit_has_desc(jit, body->method->is.desc);
+		}
 		if (jit_recheck(jit, body, &name))
 			check_name(&name, &spelled);
 	}

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SLOTS = 16, TYPES = 15, PRINTED_MAX = 4 << 20 };
+enum { SLOTS = 16, TYPES = 16, PRINTED_MAX = 4 << 20 };
 
 static struct value_types *types;
 static const struct value_type *all[TYPES];
@@ -66,6 +66,56 @@ static void make_framework_types(const struct value_type *object, const struct v
 	delegate->well_known = VALUE_DELEGATE;
 }
 
+static struct value_type *add_struct(const char *name, uint32_t size, enum value_well_known which)
+{
+	struct value_type *type = add(VALUE_STRUCT, name, size);
+
+	type->well_known = which;
+	return type;
+}
+
+static struct value_type *add_enum(const char *name, bool flags)
+{
+	static const struct value_member members[] = { { "One", 1 }, { "Two", 2 }, { "None", 0 } };
+	struct value_type *type = add(VALUE_ENUM, name, 4);
+
+	type->members = members;
+	type->member_count = sizeof(members) / sizeof(members[0]);
+	type->flags = flags;
+	type->is_signed = !flags;
+	return type;
+}
+
+/* One of all that is printed as it is in memory, one behind the other. */
+static const struct value_type *make_kinds(void)
+{
+	static struct value_field fields[16];
+	const struct value_type *const of[] = {
+		add_struct("DateTime", 8, VALUE_DATE_TIME),
+		add_struct("TimeSpan", 8, VALUE_TIME_SPAN),
+		add_struct("Guid", 16, VALUE_GUID),
+		add_struct("Int128", 16, VALUE_INT128),
+		add_struct("UInt128", 16, VALUE_UINT128),
+		add(VALUE_FLOAT, "float", 4),
+		add_enum("Color", false),
+		add(VALUE_FLOAT, "double", 8),
+		add_enum("Options", true),
+		add(VALUE_UNSIGNED, "uint", 4),
+		add(VALUE_POINTER, "void*", 8),
+		add(VALUE_UNKNOWN, "Vector", 8),
+		add(VALUE_CHAR, "char", 2),
+	};
+	struct value_type *kinds = add(VALUE_STRUCT, "Kinds", 0);
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		fields[i] = (struct value_field){ "f", of[i], kinds->size };
+		kinds->size += of[i]->size;
+	}
+	kinds->fields = fields;
+	kinds->field_count = sizeof(of) / sizeof(of[0]);
+	return kinds;
+}
+
 /* What the first argument, an object, has turned out to be of. */
 static void make_seen(void)
 {
@@ -112,9 +162,10 @@ static void make_types(void)
 	reference->element = plain;
 	make_framework_types(object, integer);
 	memcpy(all,
-	       ((const struct value_type *[]){
-		       object, plain, array, texts, nullable, date, number, span, reference, string,
-		       integer, add(VALUE_OBJECT, "object", 8), task, value_task, delegate }),
+	       ((const struct value_type *[]){ object, plain, array, texts, nullable, date, number,
+					       span, reference, string, integer,
+					       add(VALUE_OBJECT, "object", 8), task, value_task,
+					       delegate, make_kinds() }),
 	       sizeof(all));
 }
 

@@ -53,6 +53,29 @@ static inline uint64_t world_file_module(struct world *world, const char *name)
 	return world_module(world, at, size, false);
 }
 
+/* Where an exception goes in a body, from its beginning on: src/coreclr/inc/corhdr.h. */
+struct world_clause {
+	uint32_t flags; /* 1: by a filter, 2: a finally */
+	uint32_t try_begin, try_end;
+	uint32_t handler_begin, handler_end;
+	uint32_t unused;
+	uint64_t filter; /* or the type that is caught */
+};
+
+/* The clauses of a body of the JIT's, behind their number. */
+static inline void world_set_clauses(struct world *world, uint64_t body,
+				     const struct world_clause *clauses, size_t count)
+{
+	enum { COUNT_BEFORE = 8, FIRST = 8 };
+	uint64_t all = world_alloc(world, COUNT_BEFORE + FIRST + count * sizeof(*clauses));
+
+	world_put(world, all, count, 4);
+	memcpy(world_at(world, all + COUNT_BEFORE + FIRST, count * sizeof(*clauses)), clauses,
+	       count * sizeof(*clauses));
+	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_EH_INFO,
+		  all + COUNT_BEFORE, 8);
+}
+
 /*
  * As the loader lays out tests/golden/tiny-il.dll, which has one section. With @missing it is said
  * to be as long as there is memory, and so many bytes longer.

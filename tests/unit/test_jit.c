@@ -397,6 +397,30 @@ EACH_VERSION(unreadable_methods, struct fixture *f)
 	assert_gone(f, body_at(f, other));
 }
 
+/* Filters ------------------------------------------------------------------------------------ */
+
+/* They run while what has thrown is still there; what they are of a body, its clauses say. */
+EACH_VERSION(filters, struct fixture *f)
+{
+	static const struct world_clause clauses[] = {
+		{ 2, 0, 4, 8, 0x10, 0, 0 },
+		{ 0, 0, 4, 0x10, 0x18, 0, 0x18 },
+		{ 1, 0, 4, 0x28, 0x30, 0, 0x20 },
+	};
+	uint64_t start = world_body(&f->world, &f->heap, 0x30, f->add);
+	const struct address code = { start };
+
+	look(f);
+	for (uint32_t offset = 0; offset < 0x30; offset++)
+		assert_false(jit_in_filter(f->jit, code, offset));
+	world_set_clauses(&f->world, start, clauses, 3);
+	memory_forget(f->world.memory);
+	for (uint32_t offset = 0; offset < 0x30; offset++)
+		assert_int_equal(jit_in_filter(f->jit, code, offset),
+				 offset >= 0x20 && offset < 0x28);
+	assert_false(jit_in_filter(f->jit, (struct address){ 0x1000 }, 0x20));
+}
+
 /* Precompiled code ------------------------------------------------------------------------- */
 
 /* How the method of the only body began. */

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Targets, and place-probe, that are frozen meanwhile: see helpers/freezer.py."""
+
+import time
+
+import pytest
+
+from helpers import follow, machine, many
+from helpers.follow import Followed, settle
+from helpers.freezer import Freezer
+from helpers.many import by_number
+
+pytestmark = pytest.mark.breakpoints
+
+KINDS = ["static", "over-int", "over-two"]
+CALLS = 50_000
+FROZEN_SECONDS = 1.5
+
+
+@pytest.fixture
+def freezer():
+    made = Freezer()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("who", ["target", "place-probe", "both"])
+def test_while_it_tiers(place_probe, start, freezer, who):
+    """In the middle of calls, of which bodies are compiled and followed: each is counted, or said to be in doubt."""
+    app = start("fd10")
+    followed = Followed(place_probe, app, KINDS)
+    own = [followed.live.process.pid, *machine.all_children_of(followed.live.process.pid)]
+    for kind in KINDS:
+        app.tell(f"calls {kind} {CALLS} 4")
+        for _ in range(2):
+            freezer.freeze(*{"target": [app.pid], "place-probe": own, "both": [app.pid, *own]}[who])
+            time.sleep(FROZEN_SECONDS / 2)
+            freezer.thaw()
+            time.sleep(0.1)
+        app.answer("done")
+    settle(place_probe, app, KINDS)
+    result, made = followed.end()
+    if who == "target":
+        follow.check_exact(result, made)
+    else:
+        follow.check_bounded(result, made)
+
+
+def test_frozen_before(place_probe, start, freezer):
+    """It attaches to what does not run; each call that is made once that does is counted."""
+    app = start("fd10")
+    settle(place_probe, app, KINDS)
+    freezer.freeze(app.pid)
+    followed = place_probe.count(app.pid, *(follow.KINDS[kind] for kind in KINDS))
+    assert followed.sites == len(KINDS)
+    freezer.thaw()
+    before = {kind: app.count(kind) for kind in KINDS}
+    for kind in KINDS:
+        app.calls(kind, 1000, threads=4)
+    follow.check_exact(followed.stop(), {kind: app.count(kind) - before[kind] for kind in KINDS})
+
+
+def test_frozen_when_it_is_to_be_remapped(place_probe, freezer):
+    """No thread can be stopped for that: it is said, and done once there is one."""
+    numbers = range(3)
+    app = many.start("many10")
+    try:
+        app.go(30)
+        freezer.freeze(app.pid)
+        live = place_probe.live("-c", "-j", "-v", "--remap", app.pid, *(f"Many.Generated::M{i:03}" for i in numbers))
+        live.wait_err("no thread of process .* could be stopped within a second")
+        freezer.thaw()
+        live.wait_err("bodies have moved to uprobes")
+        made = app.go(5)
+        assert by_number(live.stop().expect(0).records("count"))[:len(numbers)] == made[:len(numbers)]
+    finally:
+        freezer.thaw()
+        app.close()
