@@ -110,7 +110,7 @@ def exchange(tmp_path):
     """What a guest leaves that has come to its end, all well."""
     (tmp_path / "console").write_text(BOOTED.format(""))
     (tmp_path / "results").write_text(json.dumps(
-        {"passed": 2, "failed": 0, "skipped": 1, "spoilt": [],
+        {"passed": 2, "failed": 0, "skipped": 1, "spoilt": [], "why": {},
          "tests": [["a", 1.5, "passed"], ["b", 2.5, "passed"], ["c", 0, "skipped"]]}))
     return tmp_path
 
@@ -158,8 +158,11 @@ def test_commands(exchange):
 
     well, ill = exchange / "guest-0.json", exchange / "guest-1.json"
     assert run("judge", "Linux 6.1", "80", "0", exchange, well).returncode == 0
+    assert run("complained", exchange / "console").returncode == 0
     (exchange / "console").write_text(PANIC.format(rip="pick_next_entity", caller="pick_next_task_fair"))
     assert run("again", exchange / "console").returncode == 0
+    complained = run("complained", exchange / "console")
+    assert complained.returncode == 1 and "Kernel panic" in complained.stdout
     judged = run("judge", "Linux 6.12", "90", "124", exchange, ill)
     assert judged.returncode == 1 and "Kernel panic" in judged.stdout
     (exchange / "console").write_text(PANIC.format(rip="bpf_get_stack", caller="pick_next_task_fair"))

@@ -2,33 +2,9 @@
 /*
  * Puts breakpoints on all CPUs and moves them, for capture/ and the scheduler in registers/.
  *
- * Why per CPU and not per thread, inherited by new threads: both were built and measured side by
- * side (Linux 6.18, 2 virtual CPUs, the mover at real-time priority; microseconds, median / 99 %).
- *
- * |                                          | per CPU            | per thread                    |
- * |------------------------------------------|--------------------|-------------------------------|
- * | counts, threads created while arming     | exact, 30 of 30    | too high, 30 of 30 (24,000    |
- * |                                          |                    | calls, up to 33,400 counted)  |
- * | arm one address, 8 threads (the first of | 35 to 50           | 34 to 330                     |
- * | a series: 5,000 to 15,000)               |                    |                               |
- * | arm one address, 200 threads             | 35 to 75           | 950 to 4,100                  |
- * | move, 8 threads, asleep or busy          | 25 to 53 /         | 100 to 230 / 300 to 500       |
- * |                                          | 55 to 220          | (asleep and quiet: 5 / 6)     |
- * | move, 200 threads                        | 34 to 52 / 70 to   | 890 to 8,000 /                |
- * |                                          | 130 (once 620)     | 6,600 to 13,000               |
- * | take one away, 8 / 200 threads           | 25 / 25            | 10 / 400                      |
- * | create and join a thread in the target,  | 45                 | 70                            |
- * | 4 armed (none: 45)                       |                    |                               |
- * | a round trip between two threads of it,  | 2.8                | 6.9                           |
- * | 4 armed (none: 3.3), best of 9           |                    |                               |
- * | a hit                                    | the same           | the same                      |
- * | another process that runs that address   | 9 to 15 a call     | nothing                       |
- *
- * Per thread, one that turns up during arming may have inherited the breakpoint or not, which
- * cannot be told; given one for safety it counts twice. A thread that is cloned while a breakpoint
- * moves can keep the old address: the kernel copies the attributes before it enters the child in
- * the parent's list. A move interrupts every CPU twice, about 20 us a CPU here; how long it takes
- * on a machine with many CPUs has not been measured.
+ * Per CPU, and not per thread and inherited by new ones: a thread that turns up while these are
+ * armed or moved has them or not, which cannot be told, so counts were too high in 30 runs of 30;
+ * and with 200 threads to arm or move one takes milliseconds (docs/performance.md has it all).
  *
  * An event with a period of 1 is never throttled: the kernel calls its overflow handler with
  * `throttle` 0 (perf_swevent_overflow(), read in 6.1 and 6.12). For what it leaves out otherwise
@@ -48,12 +24,15 @@
 #include "probe/no_preempt.h"
 #include "probe/online_cpus.h"
 #include "bpf/follow.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
 enum {
 	PARKED_ADDRESS = 0x1000, /* any: what is parked is disabled */
+	TRIES = 5,
+	PAUSE_MS = 10, /* between two of them */
 };
 
 struct slot {
@@ -146,6 +125,24 @@ static int open_slot(const struct breakpoints *breakpoints, struct slot *slot,
 		opened++;
 	}
 	return opened ? 0 : -ENODEV;
+}
+
+/*
+ * The same, and again a few times: whoever only tries whether there are any (another place-probe as
+ * it begins) has some for a moment.
+ */
+static int open_slot_patiently(struct breakpoints *breakpoints, struct slot *slot,
+			       struct address address)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * NS_PER_MS };
+	int result = open_slot(breakpoints, slot, address);
+
+	for (int i = 0; i < TRIES && result == -ENOSPC; i++) {
+		close_slot(breakpoints, slot);
+		nanosleep(&pause, NULL);
+		result = open_slot(breakpoints, slot, address);
+	}
+	return result;
 }
 
 static int enable_slot(const struct breakpoints *breakpoints, const struct slot *slot)
@@ -304,7 +301,7 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 	result = tell_program(breakpoints, i, address, cookie, err);
 	if (result)
 		return result;
-	result = open_slot(breakpoints, &slot, address);
+	result = open_slot_patiently(breakpoints, &slot, address);
 	if (result == 0)
 		result = enable_slot(breakpoints, &slot);
 	if (result) {
@@ -317,7 +314,7 @@ int breakpoints_add(struct breakpoints *breakpoints, struct address address, uin
 	return i;
 }
 
-int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
+int breakpoints_reserve(struct breakpoints *breakpoints, bool patient, struct error *err)
 {
 	const struct address nowhere = { PARKED_ADDRESS };
 	struct slot slot;
@@ -325,7 +322,8 @@ int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
 
 	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, nowhere, err);
-	result = open_slot(breakpoints, &slot, nowhere);
+	result = patient ? open_slot_patiently(breakpoints, &slot, nowhere) :
+			   open_slot(breakpoints, &slot, nowhere);
 	if (result) {
 		if (slot.fds)
 			close_slot(breakpoints, &slot);

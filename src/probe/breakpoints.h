@@ -42,16 +42,17 @@ int breakpoints_create(struct breakpoints **breakpoints, const struct breakpoint
  * Arm one more breakpoint, with @cookie for the program. Returns its slot, from 0 to
  * BREAKPOINTS_MAX - 1.
  * -ENOSPC if no debug register is free: @err says who has them, as far as that can be known. It
- * is armed for all threads or, after an error, for none.
+ * is armed for all threads or, after an error, for none. It tries for some 50 ms, since others may
+ * have one for a moment, to see whether there is any.
  */
 int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
 		    struct error *err);
 
 /*
  * Take one more debug register, for breakpoints_move(); until then it watches nothing. Returns
- * its slot, or an error as breakpoints_add() does.
+ * its slot, or an error as breakpoints_add() does; unless it is @patient, at once.
  */
-int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err);
+int breakpoints_reserve(struct breakpoints *breakpoints, bool patient, struct error *err);
 
 /* Let the breakpoint of @slot watch nothing until it is moved. */
 void breakpoints_park(struct breakpoints *breakpoints, int slot);

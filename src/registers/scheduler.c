@@ -60,10 +60,10 @@ int scheduler_reserved(const struct scheduler *scheduler)
 	return count;
 }
 
-bool scheduler_reserve(struct scheduler *scheduler, int count)
+bool scheduler_reserve(struct scheduler *scheduler, int count, bool patient)
 {
 	for (int have = scheduler_reserved(scheduler); have < count; have++) {
-		int slot = breakpoints_reserve(scheduler->breakpoints, NULL);
+		int slot = breakpoints_reserve(scheduler->breakpoints, patient, NULL);
 
 		if (slot < 0)
 			return false;

@@ -82,9 +82,9 @@ void scheduler_adopt(struct scheduler *scheduler, int slot, const struct registe
 
 /*
  * Take registers, up to @count in all. That takes the kernel milliseconds, so it is not done while
- * a thread waits. False if there are no more.
+ * a thread waits. False if there are no more: if it is @patient, not for some 50 ms either.
  */
-bool scheduler_reserve(struct scheduler *scheduler, int count);
+bool scheduler_reserve(struct scheduler *scheduler, int count, bool patient);
 int scheduler_reserved(const struct scheduler *scheduler);
 
 /* Registers that we have, and that watch nothing. */

@@ -269,9 +269,10 @@ static void log_turns(const struct session *session)
 		return;
 	}
 	/* Where none works nobody takes turns: session_log_registers() tells. */
-	if (!follow || session->plan.timed || !breakpoint_events_fire() ||
+	if (!follow || session->plan.timed ||
 	    (!waiting &&
-	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)))
+	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)) ||
+	    !breakpoint_events_fire())
 		return;
 	if (waiting)
 		text_printf(

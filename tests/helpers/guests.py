@@ -3,6 +3,7 @@
 """What came of a guest of tests/kernels/check: its tests, and what its kernel said meanwhile.
 
     guests.py again CONSOLE                  exits with 0 if it panicked over nothing of ours
+    guests.py complained CONSOLE             tells of what its kernel complained, and exits with 0 if of nothing
     guests.py judge NAME SECONDS STATUS EXCHANGE JSON
                                              tells, writes it to JSON, and exits with 0 if all was well
     guests.py sum JSON...                    the slowest tests of each, and the sum as the last line
@@ -106,7 +107,7 @@ def judge(name, seconds, status, exchange):
         own = json.loads(text)
         for what in ("passed", "failed", "skipped"):
             results[what] += own[what]
-        results["tests"] = own["tests"]
+        results |= {what: own[what] for what in ("tests", "why")}
     else:
         results["failed"] += 1
         told.append("the tests ended before they were counted")
@@ -125,6 +126,10 @@ def slowest(guest, number=5):
 def main(command, *arguments):
     if command == "again":
         return 0 if may_boot_again(read(pathlib.Path(arguments[0]))) else 1
+    if command == "complained":
+        told = problems(read(pathlib.Path(arguments[0])))
+        print(*told, sep="\n", end="\n" if told else "")
+        return 1 if told else 0
     if command == "judge":
         name, seconds, status, exchange, path = arguments
         guest, told = judge(name, seconds, int(status), pathlib.Path(exchange))

@@ -31,8 +31,9 @@ struct breakpoints {
 	} slots[BREAKPOINTS_MAX];
 };
 
-int breakpoints_reserve(struct breakpoints *breakpoints, struct error *err)
+int breakpoints_reserve(struct breakpoints *breakpoints, bool patient, struct error *err)
 {
+	(void)patient;
 	(void)err;
 	for (int i = 0; i < breakpoints->registers; i++) {
 		if (breakpoints->slots[i].reserved)
@@ -116,7 +117,7 @@ static inline void registers_init(struct registers_fixture *fixture, int registe
 	fake_in_flight = (struct in_flight){ 0 };
 	scheduler_init(&fixture->scheduler, &fixture->breakpoints, &fixture->shared);
 	scheduler_use_in_flight(&fixture->scheduler, &fake_in_flight);
-	assert_true(scheduler_reserve(&fixture->scheduler, registers));
+	assert_true(scheduler_reserve(&fixture->scheduler, registers, true));
 }
 
 /* The register of @site, -1 if it has none: what fires is what the books say. */

@@ -115,7 +115,7 @@ UNIT_TEST(tending_uses_new_registers)
 	lacking = add(&f, METHOD_B, 1);
 	assert_true(bodies_tend(f.bodies, false));
 	f.registers.breakpoints.registers = 2;
-	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
+	assert_true(scheduler_reserve(&f.registers.scheduler, 2, true));
 	assert_false(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, lacking));
 }
@@ -131,7 +131,7 @@ UNIT_TEST(tending_goes_by_rank)
 	last = add(&f, METHOD_B, 7);
 	first = add(&f, METHOD_C, 1);
 	f.registers.breakpoints.registers = 2;
-	assert_true(scheduler_reserve(&f.registers.scheduler, 2));
+	assert_true(scheduler_reserve(&f.registers.scheduler, 2, true));
 	assert_true(bodies_tend(f.bodies, false));
 	assert_true(armed(&f, first));
 	assert_false(armed(&f, last));

@@ -6,6 +6,9 @@
  */
 #include "breakpoint_bench.h"
 
+#include <pthread.h>
+
+#include "probe/breakpoint_event.h"
 #include "registers/in_flight.h"
 #include "registers/policy.h"
 #include "registers/scheduler.h"
@@ -228,6 +231,42 @@ UNIT_TEST_WITHIN(test_left_out, set_up, tear_down)
 	end(bench, 0);
 }
 
+/* Registers that others have ------------------------------------------------------------------ */
+
+/* All of them, for a moment, as by who wants to know how many there are. */
+static void *let_go(void *ctx)
+{
+	const struct timespec moment = { .tv_nsec = 15 * NS_PER_MS };
+	int *fds = ctx;
+
+	nanosleep(&moment, NULL);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++)
+		close(fds[i]);
+	return NULL;
+}
+
+UNIT_TEST_WITHIN(test_had_for_a_moment, set_up, tear_down)
+{
+	struct bench *bench = *state;
+	int fds[BREAKPOINTS_MAX], slot;
+	pthread_t thread;
+
+	begin(bench);
+	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
+		fds[i] = breakpoint_event_open((struct address){ 0x1000 }, 0, -1);
+		assert_return_code(fds[i], 0);
+	}
+	assert_int_equal(breakpoints_reserve(bench->breakpoints, false, NULL), -ENOSPC);
+	assert_int_equal(pthread_create(&thread, NULL, let_go, fds), 0);
+	slot = breakpoints_reserve(bench->breakpoints, true, &bench->err);
+	assert_return_code(slot, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	must_move(bench, slot, 0);
+	order(bench, CALL_THREADS, 0, 2, 100);
+	assert_int_equal(breakpoints_read(bench->breakpoints, slot), 200);
+	end(bench, 0);
+}
+
 /* Registers that wait ------------------------------------------------------------------------- */
 
 /* One that is taken, or parked, watches nothing until it is moved. */
@@ -238,7 +277,7 @@ UNIT_TEST_WITHIN(test_park, set_up, tear_down)
 	int slot;
 
 	begin(bench);
-	slot = breakpoints_reserve(bench->breakpoints, &bench->err);
+	slot = breakpoints_reserve(bench->breakpoints, true, &bench->err);
 	assert_return_code(slot, 0);
 	assert_int_equal(breakpoints_count(bench->breakpoints), 1);
 	assert_int_equal(breakpoints_watching(bench->breakpoints), 0);
@@ -341,7 +380,7 @@ UNIT_TEST_WITHIN(test_scheduler, set_up, tear_down)
 		fail_msg("%s", bench->err.text);
 	scheduler_init(&methods.scheduler, bench->breakpoints, &bench->bpf->bss->follow);
 	scheduler_use_in_flight(&methods.scheduler, in_flight);
-	assert_true(scheduler_reserve(&methods.scheduler, BREAKPOINTS_MAX));
+	assert_true(scheduler_reserve(&methods.scheduler, BREAKPOINTS_MAX, true));
 	for (int i = 0; i < BODIES; i++) {
 		compile(bench, &methods, i % POLICY_GUARANTEED);
 		for (int other = 0; other < POLICY_GUARANTEED && i >= other; other++)

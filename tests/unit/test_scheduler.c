@@ -19,17 +19,17 @@ UNIT_TEST(reserving)
 	assert_int_equal(arm(&f, claim, &evicted), -ENOSPC);
 	assert_int_equal(evicted, SCHEDULER_NO_BODY);
 	f.breakpoints.registers = 3;
-	assert_true(scheduler_reserve(&f.scheduler, 2));
+	assert_true(scheduler_reserve(&f.scheduler, 2, true));
 	assert_int_equal(scheduler_reserved(&f.scheduler), 2);
 	/* So many in all. */
-	assert_true(scheduler_reserve(&f.scheduler, 2));
-	assert_true(scheduler_reserve(&f.scheduler, 1));
+	assert_true(scheduler_reserve(&f.scheduler, 2, true));
+	assert_true(scheduler_reserve(&f.scheduler, 1, true));
 	assert_int_equal(scheduler_reserved(&f.scheduler), 2);
 	assert_true(scheduler_have_room(&f.scheduler, UINT32_MAX));
-	assert_false(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX));
+	assert_false(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX, true));
 	assert_int_equal(scheduler_reserved(&f.scheduler), 3);
 	f.breakpoints.registers = BREAKPOINTS_MAX;
-	assert_true(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX));
+	assert_true(scheduler_reserve(&f.scheduler, BREAKPOINTS_MAX, true));
 	assert_int_equal(scheduler_reserved(&f.scheduler), BREAKPOINTS_MAX);
 	assert_false(has_register(&f, 5));
 	assert_int_equal(f.breakpoints.moves, 0);
@@ -48,7 +48,7 @@ UNIT_TEST(adopting)
 	scheduler_adopt(&f.scheduler, 1, &claim, false);
 	assert_int_equal(register_of(&f, 9), 1);
 	assert_int_equal(scheduler_reserved(&f.scheduler), 1);
-	assert_true(scheduler_reserve(&f.scheduler, 3));
+	assert_true(scheduler_reserve(&f.scheduler, 3, true));
 	assert_int_equal(scheduler_reserved(&f.scheduler), 3);
 	must_arm(&f, 10, METHOD_B, 1);
 	must_arm(&f, 11, METHOD_C, 2);

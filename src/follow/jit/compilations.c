@@ -14,7 +14,9 @@
 #include "registers/multiplexing.h"
 
 enum {
-	TRY_AGAIN_MS = 500, /* to get another debug register */
+	/* To get another debug register: soon, as others may have one for a moment, and later. */
+	TRY_AGAIN_FIRST_MS = 10,
+	TRY_AGAIN_MS = 500,
 
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
@@ -377,14 +379,18 @@ static void take_register(struct compilations *jit)
 
 	if (have == BREAKPOINTS_MAX || clock_now_ns() < jit->try_again_ns)
 		return;
-	if (scheduler_reserve(&jit->scheduler, have + 1)) {
+	if (scheduler_reserve(&jit->scheduler, have + 1, false)) {
 		/* Where others have had some the rest may still be theirs. */
 		if (atomic_load(&jit->registers) <= have)
 			atomic_store(&jit->registers, have + 1);
+		jit->try_again_ms = 0;
 		return;
 	}
 	atomic_store(&jit->registers, have);
-	jit->try_again_ns = clock_now_ns() + (uint64_t)TRY_AGAIN_MS * NS_PER_MS;
+	jit->try_again_ms = jit->try_again_ms ? 2 * jit->try_again_ms : TRY_AGAIN_FIRST_MS;
+	if (jit->try_again_ms > TRY_AGAIN_MS)
+		jit->try_again_ms = TRY_AGAIN_MS;
+	jit->try_again_ns = clock_now_ns() + (uint64_t)jit->try_again_ms * NS_PER_MS;
 }
 
 void compilations_tick(struct compilations *jit)

@@ -59,8 +59,9 @@ struct compilations {
 	bool active; /* calls count */
 	bool many;   /* more than POLICY_GUARANTEED methods are watched for */
 	_Atomic uint64_t settled_ns;
-	uint64_t try_again_ns; /* to get another debug register */
-	_Atomic int registers; /* from any thread: how many can be had */
+	uint64_t try_again_ns;	   /* to get another debug register */
+	unsigned int try_again_ms; /* between the last two times */
+	_Atomic int registers;	   /* from any thread: how many can be had */
 	uint64_t *times;
 	size_t time_count;
 };

@@ -194,7 +194,7 @@ void compilations_adopt_registers(struct compilations *jit)
 		.timed = jit->config.timed,
 	};
 
-	if (!scheduler_reserve(&jit->scheduler, policy_reservation(&demand)))
+	if (!scheduler_reserve(&jit->scheduler, policy_reservation(&demand), true))
 		atomic_store(&jit->registers, scheduler_reserved(&jit->scheduler));
 }
 
