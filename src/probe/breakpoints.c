@@ -31,8 +31,8 @@
 
 enum {
 	PARKED_ADDRESS = 0x1000, /* any: what is parked is disabled */
-	TRIES = 5,
-	PAUSE_MS = 10, /* between two of them */
+	OPEN_TRIES = 5,
+	OPEN_PAUSE_MS = 10, /* between two of them */
 };
 
 struct slot {
@@ -134,10 +134,10 @@ static int open_slot(const struct breakpoints *breakpoints, struct slot *slot,
 static int open_slot_patiently(struct breakpoints *breakpoints, struct slot *slot,
 			       struct address address)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_MS * NS_PER_MS };
+	const struct timespec pause = { .tv_nsec = OPEN_PAUSE_MS * NS_PER_MS };
 	int result = open_slot(breakpoints, slot, address);
 
-	for (int i = 0; i < TRIES && result == -ENOSPC; i++) {
+	for (int i = 0; i < OPEN_TRIES && result == -ENOSPC; i++) {
 		close_slot(breakpoints, slot);
 		nanosleep(&pause, NULL);
 		result = open_slot(breakpoints, slot, address);

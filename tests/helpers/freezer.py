@@ -12,7 +12,7 @@ V2 = pathlib.Path("/sys/fs/cgroup")
 
 
 class Freezer:
-    """A group of control for those of this test, gone with it."""
+    """A control group for those of this test, gone with it."""
 
     def __init__(self):
         self.is_old = (V1 / "cgroup.procs").exists()
