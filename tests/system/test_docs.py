@@ -18,7 +18,7 @@ import pytest
 from helpers import apps, docs, machine, node
 
 # Whole suites, and what changes the machine: each must be there, and is run by whom it is for.
-SUITES = re.compile(r"(make|tests/(setup|check|soak|bench/run|lint/run)|\.ci/run)\b")
+SUITES = re.compile(r"(make|tests/(setup|check|soak|kernels/soak|bench/run|lint/run)|\.ci/run)\b")
 # Other people's programs, and the sample app that is running already.
 OTHERS = {"go tool pprof -http=: orders.pb.gz": "its reader; tests/system/test_formats.py reads profiles by another",
           "build/apps/sleeper/sleeper &": "it is the target",

@@ -33,9 +33,10 @@ def target(start_app, program):
 
 
 @pytest.fixture
-def command(place_probe, start_app, program, tmp_path):
+def command(place_probe, no_registers_library, start_app, program, tmp_path):
     """command(OPTION...): the native target, started by place-probe, whose output result_of() has."""
     def start(*words, extra=None):
+        extra = {"LD_PRELOAD": str(no_registers_library)} | (extra or {})
         app = start_app("calls", executable=program, extra=extra, before=[
             place_probe.path, *probe.PATIENT, "-j", "-o", tmp_path / "output", *words, "--"])
         app.pid = app.own_pid
@@ -279,9 +280,9 @@ def test_command_that_goes_on(command, tmp_path, library):
     assert result.calls("calls_plain") == plain and result.calls(ENTRY) == loaded, str(result)
 
 
-def test_command_with_a_library_from_the_start(command, result_of, library):
+def test_command_with_a_library_from_the_start(command, result_of, library, no_registers_library):
     """What it calls before main() is counted too: as it is relocated, and by its constructor."""
-    target = command("-c", "--strict", COUNTED, extra={"LD_PRELOAD": str(library)})
+    target = command("-c", "--strict", COUNTED, extra={"LD_PRELOAD": f"{library}:{no_registers_library}"})
     loaded = load(target, library)
     make(target, "later")
     made = unload(target)

@@ -128,7 +128,7 @@ def test_missing_calls_are_told(place_probe, tree):
     assert whole_again(traces)
 
 
-def test_of_a_command(place_probe, tree_program, short_tmp):
+def test_of_a_command(place_probe, no_registers, tree_program, short_tmp):
     record = short_tmp / "record"
     result = place_probe.run("--trace", "-j", BUFFER, ROOT, CALLS, "--", tree_program, record, "jump", "5", "3")
     trees.check_same(traces_of(result), [json.loads(line) for line in record.read_text().splitlines()])
