@@ -133,6 +133,8 @@ static void add_methods(struct world *world, uint64_t module)
 
 static void add_modules(struct world *world)
 {
+	static const struct world_clause clauses[] = { { 2, 0, 4, 8, 0x10, 0, 0 },
+						       { 1, 0, 4, 0x28, 0x30, 0, 0x20 } };
 	size_t size;
 	uint64_t at = world_file(world, "tiny-metadata.bin", &size);
 	uint64_t emitted = world_emitted_module(world, world_at(world, at, size), size);
@@ -140,8 +142,6 @@ static void add_modules(struct world *world)
 	uint64_t loaded = world_section(world, WORLD_BASE + 4096, WORLD_BASE + 8192, 0);
 	uint64_t cut = world_section(world, WORLD_BASE + 8192, WORLD_BASE + 12288, 0);
 	struct world_heap heap = world_heap(world, 256, false);
-	static const struct world_clause clauses[] = { { 2, 0, 4, 8, 0x10, 0, 0 },
-						       { 1, 0, 4, 0x28, 0x30, 0, 0x20 } };
 	uint64_t type = world_type(world, emitted, DEEP), body;
 
 	add_methods(world, world_file_module(world, "tiny-bodies.dll"));
@@ -150,7 +150,7 @@ static void add_modules(struct world *world)
 	world_set(world, cut, SECTION_R2R_MODULE, world_loaded_module(world, 8 * WORLD_PAGE), 8);
 	body = world_body(world, &heap, 128, world_method(world, type, GO, WORLD_METHOD_SLOT));
 	/* Of one with all that may come before it. */
-	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_DEBUG_INFO,
+	world_set(world, world_code_header(world, body), CODE_DEBUG_INFO,
 		  put_info(world, true, true), 8);
 	world_set_clauses(world, body, clauses, 2);
 }
@@ -209,8 +209,8 @@ static void look_at_bodies(struct jit *jit)
 
 	jit_recheck_begin(jit);
 	for (size_t i = 0; i < jit->body_count; i++) {
-		struct clr_method named;
 		const struct jit_body *body = &jit->bodies[i];
+		struct clr_method named;
 		uint32_t il;
 
 		check(i == 0 || body[-1].start.value < body->start.value);

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.breakpoints
 
 KINDS = ["static", "over-int", "over-two"]
 CALLS = 50_000
-FROZEN_SECONDS = 1.5
+FROZEN_SECONDS = 0.75
 
 
 @pytest.fixture
@@ -30,11 +30,12 @@ def test_while_it_tiers(place_probe, start, freezer, who):
     app = start("fd10")
     followed = Followed(place_probe, app, KINDS)
     own = [followed.live.process.pid, *machine.all_children_of(followed.live.process.pid)]
+    frozen = {"target": [app.pid], "place-probe": own, "both": [app.pid, *own]}[who]
     for kind in KINDS:
         app.tell(f"calls {kind} {CALLS} 4")
         for _ in range(2):
-            freezer.freeze(*{"target": [app.pid], "place-probe": own, "both": [app.pid, *own]}[who])
-            time.sleep(FROZEN_SECONDS / 2)
+            freezer.freeze(*frozen)
+            time.sleep(FROZEN_SECONDS)
             freezer.thaw()
             time.sleep(0.1)
         app.answer("done")
@@ -51,13 +52,11 @@ def test_frozen_before(place_probe, start, freezer):
     app = start("fd10")
     settle(place_probe, app, KINDS)
     freezer.freeze(app.pid)
-    followed = place_probe.count(app.pid, *(follow.KINDS[kind] for kind in KINDS))
-    assert followed.sites == len(KINDS)
+    live = place_probe.count(app.pid, *(follow.KINDS[kind] for kind in KINDS))
+    assert live.sites == len(KINDS)
     freezer.thaw()
-    before = {kind: app.count(kind) for kind in KINDS}
-    for kind in KINDS:
-        app.calls(kind, 1000, threads=4)
-    follow.check_exact(followed.stop(), {kind: app.count(kind) - before[kind] for kind in KINDS})
+    made = {kind: app.calls(kind, 1000, threads=4) for kind in KINDS}
+    follow.check_exact(live.stop(), made)
 
 
 def test_frozen_when_it_is_to_be_remapped(place_probe, freezer):

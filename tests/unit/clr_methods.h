@@ -72,8 +72,7 @@ static inline void world_set_clauses(struct world *world, uint64_t body,
 	world_put(world, all, count, 4);
 	memcpy(world_at(world, all + COUNT_BEFORE + FIRST, count * sizeof(*clauses)), clauses,
 	       count * sizeof(*clauses));
-	world_set(world, world_get(world, body - CODE_HEADER_BYTES, 8), CODE_EH_INFO,
-		  all + COUNT_BEFORE, 8);
+	world_set(world, world_code_header(world, body), CODE_EH_INFO, all + COUNT_BEFORE, 8);
 }
 
 /*

@@ -302,6 +302,12 @@ static inline uint64_t world_body(struct world *world, struct world_heap *heap, 
 	return world_body_of(world, heap, size, method_desc, 0);
 }
 
+/* What is told of a body of the JIT's: its RealCodeHeader. */
+static inline uint64_t world_code_header(struct world *world, uint64_t body)
+{
+	return world_get(world, body - CODE_HEADER_BYTES, 8);
+}
+
 static inline uint64_t world_stub(struct world *world, struct world_heap *heap, uint64_t kind)
 {
 	uint64_t start = world_place(world, heap, 16);

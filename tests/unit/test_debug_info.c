@@ -131,7 +131,7 @@ static void check_body(struct fixture *f, uint64_t body)
 EACH_VERSION(of_bodies, struct fixture *f)
 {
 	uint64_t body = world_body(&f->world, &f->heap, 0x80, f->add);
-	uint64_t header = world_get(&f->world, body - 8, 8);
+	uint64_t header = world_code_header(&f->world, body);
 	uint32_t il;
 
 	look(f);
@@ -152,7 +152,8 @@ EACH_VERSION(of_bodies, struct fixture *f)
 EACH_VERSION(of_damaged_bodies, struct fixture *f)
 {
 	uint64_t body = world_body(&f->world, &f->heap, 0x80, f->add);
-	uint64_t header = world_get(&f->world, body - 8, 8), info = put_info(&f->world, true, true);
+	uint64_t header = world_code_header(&f->world, body),
+		 info = put_info(&f->world, true, true);
 	uint32_t il;
 
 	look(f);
