@@ -20,6 +20,8 @@ KEEPS = os.environ.get("PLACE_PROBE_FUZZ_KEEPS") == "1"
 SHARE, OF = map(int, os.environ.get("PLACE_PROBE_FUZZ_SHARE", "0/1").split("/"))
 TARGETS = fuzzed.TARGETS[SHARE::OF]
 INPUTS_KEPT = machine.BUILD / "fuzz-failures"
+# Of a clock on the wall: beside the registers' lane, which goes first, a target may be without a CPU for seconds.
+INPUT_SECONDS = 5 if SECONDS else 60
 # New inputs at least, however little of a CPU it has: of the slowest target 20 take a second.
 LEAST_NEW = 50
 
@@ -27,7 +29,7 @@ LEAST_NEW = 50
 def run(target, *words, seconds):
     """What the target says; it must end well."""
     INPUTS_KEPT.mkdir(parents=True, exist_ok=True)
-    command = [machine.BUILD / "tests" / target, "-rss_limit_mb=1024", "-timeout=5", "-print_final_stats=1",
+    command = [machine.BUILD / "tests" / target, "-rss_limit_mb=1024", f"-timeout={INPUT_SECONDS}", "-print_final_stats=1",
                f"-artifact_prefix={INPUTS_KEPT}/{target.replace('/', '-')}-", *words]
     result = subprocess.run(command, cwd=machine.TREE, stdin=subprocess.DEVNULL, text=True, errors="replace",
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 120)

@@ -414,6 +414,7 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed)
 	struct body *lacking;
 	uint32_t evicted;
 
+	scheduler_look(bodies->scheduler);
 	for (size_t i = 0; i < bodies->count; i++) {
 		struct body *body = &bodies->bodies[i];
 

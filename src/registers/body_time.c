@@ -58,6 +58,14 @@ void body_leave(struct body *body)
 	body->watched = false;
 }
 
+void body_let_go(struct body *body)
+{
+	if (body->left_ns)
+		return;
+	body->added_ns = body->slice_ns = clock_now_ns();
+	body->watched_ns = 0;
+}
+
 void body_count_from(struct body *body, uint64_t since_ns)
 {
 	if (body->added_ns >= since_ns)

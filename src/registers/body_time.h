@@ -32,6 +32,12 @@ uint64_t body_last_hit_ns(const struct body *body, const struct scheduler *sched
 /* Calls do not go to it any more, or will not in a moment. */
 void body_leave(struct body *body);
 
+/*
+ * Who was to let calls go to it was held until now, that it might be watched from the first on: no
+ * call has gone to it yet.
+ */
+void body_let_go(struct body *body);
+
 /* Calls count since @since_ns: what was watched before is forgotten. */
 void body_count_from(struct body *body, uint64_t since_ns);
 

@@ -47,6 +47,7 @@ struct register_use {
 	uint32_t publisher;
 	uint64_t newer_ns;
 	int newer_slot;	     /* -1: it has none */
+	uint64_t looked_ns;  /* when scheduler_look() has looked last; 0: not yet */
 	bool published;	     /* calls are known to go to it, */
 	bool none_in_flight; /* and no thread is in flight to this one any more */
 };
@@ -127,6 +128,13 @@ void scheduler_note_publisher(struct scheduler *scheduler, uint32_t publisher, u
 
 /* Calls of @body, which was superseded, are known to go to the newer one already. */
 void scheduler_note_published(struct scheduler *scheduler, uint32_t body);
+
+/*
+ * Look whether superseded bodies are drained, the more seldom the longer they are not. Nothing is
+ * done with it now: but when a register is needed it is known, whatever threads do then, such as
+ * those of a target that is being frozen.
+ */
+void scheduler_look(struct scheduler *scheduler);
 
 /* Has @body registers, and have calls left it? */
 bool scheduler_is_drained(struct scheduler *scheduler, uint32_t body);

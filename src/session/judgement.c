@@ -58,6 +58,8 @@ static const char *without_registers(const struct session *session)
 static void describe_no_register(const struct session *session, const struct site *site,
 				 struct text *out)
 {
+	double share = watched_share(session, site);
+
 	if (!breakpoint_events_fire())
 		text_printf(out, "had no probe, at least for a time: %s%s", BREAKPOINTS_DEAD,
 			    without_registers(session));
@@ -66,11 +68,17 @@ static void describe_no_register(const struct session *session, const struct sit
 			    "had no debug register, at least for a time: there are %d, and other "
 			    "bodies had them (--share has all take turns)",
 			    session_registers(session));
+	else if (output_is_whole(share))
+		text_printf(
+			out,
+			"has lost its debug register to another body while calls may still have "
+			"been on their way to it%s",
+			without_registers(session));
 	else
 		text_printf(out,
 			    "took turns on the debug registers with others, and had its own for "
 			    "%.0f %% of the time%s",
-			    100 * watched_share(session, site), without_registers(session));
+			    100 * share, without_registers(session));
 }
 
 static void describe(const struct session *session, const struct site *site,

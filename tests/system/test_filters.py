@@ -205,7 +205,7 @@ def test_how_long_it_took(share, place_probe, tmp_path):
     """All that sleep are shown; who else is has taken as long."""
     target = share("values10")
     live = place_probe.live("--watch", "-j", "--if", "took > 30ms", target.pid, f"{asked.TYPE}::Work")
-    calls = asked.of_method(asked.make(target, tmp_path / "calls", 60), "Work")
+    calls = asked.of_method(asked.make(target, tmp_path / "calls", 59), "Work")
     result = exact(live.stop())
     shown = result.records("call")
     slow = {call[1]["id"] for call in calls if call[1]["id"] % 25 == 24 and call[2] != asked.THREW}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets, and place-probe, that are frozen meanwhile: see helpers/freezer.py."""
 
+import random
 import time
 
 import pytest
@@ -26,12 +27,17 @@ def freezer():
 
 @pytest.mark.parametrize("who", ["target", "place-probe", "both"])
 def test_while_it_tiers(place_probe, start, freezer, who):
-    """In the middle of calls, of which bodies are compiled and followed: each is counted, or said to be in doubt."""
+    """
+    In the middle of calls, of which bodies are compiled and followed: each is counted, or said to be in doubt. Of a
+    target that is frozen threads may be on the way into an old body all that time: each is counted if there are
+    registers enough for that, as for two methods.
+    """
+    kinds = KINDS[:2] if who == "target" else KINDS
     app = start("fd10")
-    followed = Followed(place_probe, app, KINDS)
+    followed = Followed(place_probe, app, kinds)
     own = [followed.live.process.pid, *machine.all_children_of(followed.live.process.pid)]
     frozen = {"target": [app.pid], "place-probe": own, "both": [app.pid, *own]}[who]
-    for kind in KINDS:
+    for kind in kinds:
         app.tell(f"calls {kind} {CALLS} 4")
         for _ in range(2):
             freezer.freeze(*frozen)
@@ -39,12 +45,33 @@ def test_while_it_tiers(place_probe, start, freezer, who):
             freezer.thaw()
             time.sleep(0.1)
         app.answer("done")
-    settle(place_probe, app, KINDS)
+    settle(place_probe, app, kinds)
     result, made = followed.end()
     if who == "target":
         follow.check_exact(result, made)
     else:
         follow.check_bounded(result, made)
+
+
+def test_again_and_again(place_probe, start, freezer):
+    """More bodies are in use at a time than there are registers, and threads are frozen on their way between them."""
+    app = start("fd10")
+    followed = Followed(place_probe, app, KINDS)
+    moments = random.Random(28)
+    for kind in KINDS:
+        app.tell(f"calls {kind} {CALLS} 4")
+        for _ in range(25):
+            freezer.freeze(app.pid)
+            time.sleep(moments.choice([0.01, 0.05, 0.1]))
+            freezer.thaw()
+            time.sleep(moments.choice([0.001, 0.003, 0.01, 0.02]))
+        app.answer("done")
+    settle(place_probe, app, KINDS)
+    result, made = followed.end()
+    follow.check_bounded(result, made)
+    # What was held while threads were frozen is no time in which it was not watched.
+    assert all(record["watched"] > 0.9 for record in result.records("count")), result
+    assert set(result.summary()["lower_bound"]) <= {"no-debug-register"}, result
 
 
 def test_frozen_before(place_probe, start, freezer):

@@ -291,6 +291,12 @@ UNIT_TEST(what_is_watched_of_a_body)
 	assert_int_equal(body_time(old, clock_now_ns() + NS_PER_S).called_ns, time.called_ns);
 	time = body_time(newest, clock_now_ns() + NS_PER_S);
 	assert_true(time.called_ns >= NS_PER_S && time.watched_ns >= NS_PER_S);
+	/* While whoever publishes it is held no call goes to it. */
+	newest->added_ns -= NS_PER_S;
+	body_let_go(newest);
+	time = body_time(newest, clock_now_ns() + NS_PER_S);
+	assert_true(time.called_ns >= NS_PER_S && time.called_ns < 2 * NS_PER_S);
+	assert_int_equal(time.watched_ns, time.called_ns);
 	/* One that waits. */
 	newest = add(&f, METHOD_B, POLICY_RANK_MATCHED);
 	time = body_time(newest, clock_now_ns() + NS_PER_S);

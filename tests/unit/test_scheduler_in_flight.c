@@ -118,6 +118,41 @@ UNIT_TEST(there_is_no_time_left)
 	assert_true(least < NS_PER_MS);
 }
 
+/* Before a register is needed; what was known by then stays, whoever is on the way later. */
+UNIT_TEST(looked_at_before_it_is_needed)
+{
+	struct registers_fixture f;
+
+	fill_and_publish(&f);
+	scheduler_look(&f.scheduler);
+	assert_int_equal(fake_in_flight.looks, 1);
+	scheduler_look(&f.scheduler);
+	assert_int_equal(fake_in_flight.looks, 1);
+	fake_in_flight.entry = entry_of(0);
+	assert_true(is_free_to_take(&f));
+}
+
+/* Ever more seldom, while somebody stays on the way. */
+UNIT_TEST(looked_at_in_vain)
+{
+	const uint64_t step = 20 * NS_PER_MS;
+	struct registers_fixture f;
+	struct register_use *use;
+
+	fill_and_publish(&f);
+	use = &f.scheduler.uses[register_of(&f, 0)];
+	fake_in_flight.entry = entry_of(0);
+	for (int i = 0; i < 1000; i++) {
+		scheduler_look(&f.scheduler);
+		/* As if so much time had passed. */
+		use->newer_ns -= step;
+		use->looked_ns -= use->looked_ns ? step : 0;
+	}
+	assert_in_range(fake_in_flight.looks, 10, 40);
+	fake_in_flight.entry = 0;
+	assert_true(is_free_to_take(&f));
+}
+
 /* What was known of a body before calls went elsewhere says nothing: nobody looks. */
 UNIT_TEST(nobody_looks_too_early)
 {

@@ -201,6 +201,9 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 	else if (added)
 		timing_take_osr(jit, copy, body.method);
 	jit->scheduler.wait_until_ns = 0;
+	/* If the bound is over calls have gone to it before, and that is told. */
+	if (added && event->head.hold)
+		body_let_go(added);
 	trouble = hold_release(jit->messages, &event->head);
 	said.took_ns = clock_now_ns() - event->head.time_ns;
 	said.site = body.number;
