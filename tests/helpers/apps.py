@@ -10,6 +10,8 @@ import signal
 import subprocess
 import threading
 
+import pytest
+
 from . import machine
 
 # Which variants of tests/apps/counter there are, and what is special about each.
@@ -17,6 +19,15 @@ RUNTIMES = {"r2r10": 10, "fd10": 10, "sc8": 8, "sc9": 9, "sc10": 10, "comp10": 1
             "sf8": 8, "sfc10": 10, "il8": 8, "il9": 9, "musl8": 8, "musl10": 10, "sc11": 11, "sf11": 11}
 # Those whose own methods are precompiled, in code that a file backs.
 PRECOMPILED = ["r2r10", "sc8", "sc9", "sc10", "comp10", "sf10", "sf8", "musl8", "musl10", "sc11", "sf11"]
+
+# Images are compressed in the one file, so that no code of theirs is file-backed.
+IN_MEMORY = ["sfc10"]
+
+
+def by_lane(variants):
+    """As parameters of a test that needs no debug register but for some of them."""
+    return [pytest.param(name, marks=pytest.mark.registers) if name in IN_MEMORY else name for name in variants]
+
 
 # The canonical name of the one method that each kind calls.
 METHODS = {

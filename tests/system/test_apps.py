@@ -6,9 +6,9 @@ import pytest
 from helpers import apps, follow, machine, pairs
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("variant", pairs.few(apps.RUNTIMES, "il8", "sc9", "sf10"))
 def test_targets_count_right(start, build_app, variant):
     """What everything else is held against: as many calls as asked for, of each kind."""
@@ -28,7 +28,6 @@ def test_targets_count_right(start, build_app, variant):
     assert app.plugin("collectible", build_app("plugin"), "tally", 7) == 7
 
 
-@pytest.mark.beside
 def test_target_in_the_background(start):
     app = start("fd10")
     app.watch()
@@ -44,7 +43,6 @@ def test_target_in_the_background(start):
     assert longest > 0 and (often > 0) == (longest >= 1000)
 
 
-@pytest.mark.beside
 def test_target_that_only_counts(build_app):
     result = machine.run(build_app("fd10"), "--count", "virtual", 1003, 4,
                          env=apps.environment(tiered=True))
@@ -78,7 +76,7 @@ def test_plugin_precompiled_for_another_runtime(place_probe, start, build_app, v
     assert (site["tier"], site["state"]) == ("tier0", "current")
 
 
-@pytest.mark.parametrize("variant", apps.RUNTIMES)
+@pytest.mark.parametrize("variant", apps.by_lane(apps.RUNTIMES))
 def test_framework_method(place_probe, share, variant):
     app = share(variant)
     live = place_probe.count(app.pid, SLEEP)
@@ -100,7 +98,6 @@ def test_own_methods(place_probe, share, variant):
     assert counts == {kind: 20 * number for number, kind in enumerate(kinds, start=1)}
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("variant", [name for name in apps.RUNTIMES if name != "sfc10"])
 def test_list(place_probe, share, variant):
     """The bodies of Thread.Sleep: both overloads, precompiled, by uprobe, in a file with a size."""
@@ -114,6 +111,7 @@ def test_list(place_probe, share, variant):
         assert site["file"].startswith("/") and site["file_offset"] > 0 and site["size"] > 0
 
 
+@pytest.mark.registers
 def test_never_called(place_probe, start_app):
     """An app that was not precompiled has no code of a method before its first call; then it is
     probed, but no command can be given for it before."""

@@ -17,6 +17,7 @@ from helpers.follow import Followed, settle, tiers_of
 STATIC = apps.METHODS["static"]
 FOUR = ["final-static", "final-other", "final-text", "final-recurse"]
 CALLS = 50_000
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_self_test(place_probe):
 
 # Precompiled code ------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("variant", pairs.few(["r2r10", "comp10", "sf10", "sfc10", "sc8"], "comp10", "sfc10"))
+@pytest.mark.parametrize("variant", apps.by_lane(pairs.few(["r2r10", "comp10", "sf10", "sfc10", "sc8"], "comp10", "sfc10")))
 def test_count(place_probe, start_app, uprobe_by, variant):
     app = start_app(variant)
     live = place_probe.count(uprobe_by, app.pid, STATIC, "Counted.Generics::Same",
@@ -200,6 +201,7 @@ def test_maps(place_probe, app, tmp_path):
 
 # Code compiled at run time ---------------------------------------------------------------------
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_breakpoints(place_probe, app):
     for kind in FOUR:
@@ -213,6 +215,7 @@ def test_breakpoints(place_probe, app):
         assert result.calls(apps.FINALS[kind]) == 300, str(result)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_hist_of_breakpoints(place_probe, start_app):
     target = start_app("latency10-jit")
@@ -224,6 +227,7 @@ def test_hist_of_breakpoints(place_probe, start_app):
     assert latency.hist(result, "Nap")["count"] == latency.truth(target, "Nap").returned - before
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "il9", "sc8"])
 def test_follow(place_probe, start, variant):
@@ -237,6 +241,7 @@ def test_follow(place_probe, start, variant):
     assert "tier1" in tiers_of(followed.end_exact(), "static")
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_follow_hist(place_probe, start_app):
     """Exits of new bodies are found while a thread waits."""
@@ -248,6 +253,7 @@ def test_follow_hist(place_probe, start_app):
     assert record["count"] + record["not_timed"] == latency.truth(target, "Nap").returned, str(result)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_share(place_probe, app):
     """More bodies than registers, by turns."""
@@ -267,6 +273,7 @@ def test_share(place_probe, app):
     live.stop().expect(0)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_loaded_and_unloaded(place_probe, start, build_app):
     """An assembly that comes later, and goes again."""
@@ -279,6 +286,7 @@ def test_loaded_and_unloaded(place_probe, start, build_app):
     assert 0 < made == follow.calls_of(result, "tally"), str(result)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_command(place_probe, build_app, tmp_path):
     """A program from its first call on, and the names of its stacks."""
@@ -299,6 +307,7 @@ def test_command(place_probe, build_app, tmp_path):
 
 # Ends ----------------------------------------------------------------------------------------
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(place_probe, start, number):
@@ -311,6 +320,7 @@ def test_interrupted(place_probe, start, number):
     app.halt()
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("options", [["-c"], ["-f"], ["-H"], []], ids=" ".join)
 def test_target_is_killed(place_probe, start, options):
