@@ -21,8 +21,6 @@ from helpers import apps, breakpoints, machine, perfmap, probe, results, sanitiz
 from helpers.watched import Watched  # noqa: E402
 
 EXPECTED_SKIPS = pathlib.Path(__file__).parent / "expected-skips"
-# Who has it has the CPU's debug registers, among all runs of the tests on this machine.
-REGISTERS_LOCK = pathlib.Path("/run/lock/place-probe-tests")
 # See tests/README.md.
 LANES = {"registers": "one after the other: it may take debug registers",
          "beside": "takes no debug register, and runs beside those that do",
@@ -119,7 +117,7 @@ def registers_lock():
     if not machine.is_root():
         yield None
         return
-    with REGISTERS_LOCK.open("w") as lock:
+    with machine.REGISTERS_LOCK.open("w") as lock:
         yield lock
 
 

@@ -12,6 +12,8 @@ import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
+# Who has it has the CPU's debug registers, among all runs of the tests on this machine.
+REGISTERS_LOCK = pathlib.Path("/run/lock/place-probe-tests")
 APPS = BUILD / "apps"
 TRACING = pathlib.Path("/sys/kernel/tracing")
 

@@ -13,6 +13,7 @@ from helpers import apps, idmapped, machine, records
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
 # All that a container has of its own.
 CONTAINER = ["unshare", "--user", "--map-root-user", "--cgroup", "--ipc", "--net", "--uts", *UNSHARE[1:]]
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
 def count_static(place_probe, app, number=40):
@@ -144,6 +145,7 @@ exit $status
     return hits, int(result.stdout)
 
 
+@pytest.mark.registers
 def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
     """Run inside a container, on a process of it: pids are the container's."""
     hits, pid = hits_within(place_probe, short_tmp, build_app("r2r10"), "$started", "-N 7")
@@ -151,6 +153,7 @@ def test_place_probe_in_the_pid_namespace(place_probe, build_app, short_tmp):
     assert [hit["tid"] == pid for hit in hits] == [False] * 5 + [True] * 2
 
 
+@pytest.mark.registers
 def test_thread_of_a_namespace_within(place_probe, build_app, short_tmp):
     """-t is the thread's id as place-probe sees it, also where the target sees another."""
     hits, pid = hits_within(place_probe, short_tmp, f"{' '.join(UNSHARE)} {build_app('r2r10')}",

@@ -14,6 +14,7 @@ from helpers import apps, machine, probe, sanitizers
 SLEEP = "System.Threading.Thread::Sleep"
 STATIC = apps.METHODS["static"]
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
 @pytest.fixture
@@ -241,6 +242,7 @@ def test_root_who_may_not_load_programs(run_as, process, user_namespace, place_p
         1, "the kernel refuses BPF programs .* root of a user namespace, run as root outside of it$")
 
 
+@pytest.mark.registers
 def test_own_process_but_no_capability(as_nobody, start_app, build_app, short_tmp):
     """An ordinary user may look at an own process, but not put probes on it."""
     home = short_tmp / "app"
@@ -452,6 +454,7 @@ def test_output_without_room(place_probe, app, mode):
         "place-probe: cannot write the output: No space left on device (-o names another place)", str(result)
 
 
+@pytest.mark.registers
 @pytest.mark.parametrize("mode", [[], ["-j"], ["-c", "-i", "0.1"]], ids=["hits", "JSON", "counts"])
 def test_output_is_closed(place_probe, app, mode):
     """A reader that goes away (`| head`) ends the run, which is no failure, and not the target."""

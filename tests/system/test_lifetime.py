@@ -10,7 +10,7 @@ import pytest
 from helpers import apps, machine, records
 from helpers.reader import SlowReader
 
-pytestmark = pytest.mark.usefixtures("no_traces")
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers", "no_traces")]
 
 STATIC = apps.METHODS["static"]
 FINAL = apps.FINALS["final-static"]
@@ -160,6 +160,7 @@ def test_dotnet_target_exits(place_probe, app):
     assert live.finish().expect(0).calls() == 12
 
 
+@pytest.mark.registers
 @pytest.mark.kernel
 def test_duration(place_probe, app):
     began = time.monotonic()
@@ -180,6 +181,7 @@ def hits_and_lost(path):
     return summary["hits"] + sum(summary["lost"].values())
 
 
+@pytest.mark.registers
 def test_duration_of_a_storm(place_probe, app, tmp_path):
     """Hits that come faster than they are printed do not keep it from the clock."""
     live = place_probe.live("-j", "-d", "1", "-o", tmp_path / "hits", app.pid, STATIC)
@@ -191,6 +193,7 @@ def test_duration_of_a_storm(place_probe, app, tmp_path):
     app.answer("done")
 
 
+@pytest.mark.registers
 def test_interrupted_in_a_storm(place_probe, app, tmp_path):
     live = place_probe.live("-j", "-o", tmp_path / "hits", app.pid, STATIC)
     app.tell(f"calls static {STORM_CALLS} 2")
@@ -224,6 +227,7 @@ def test_nohup(place_probe, app):
     assert live.stop().expect(0).calls() == 31
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_detached_before_it_reports(place_probe, app, uprobe_by, short_tmp):
     """Whoever reads slowly keeps neither the target probed nor the debug registers."""

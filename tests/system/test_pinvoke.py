@@ -8,6 +8,7 @@ from helpers import apps, machine
 CONVERTED = ["pinvoke-text", "pinvoke-one", "pinvoke-other"]  # with two stubs
 # Where the methods whose arguments are passed as they are have code of their own.
 COMPILED = ["r2r10", "sc9", "sc8"]
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
 @pytest.fixture
@@ -108,6 +109,7 @@ def check_exact(result, made):
 
 
 # Each version with and without precompiled code, and stubs that are there or are made while we look.
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("variant, called_before", [
     ("fd10", True), ("fd10", False), ("r2r10", False), ("il9", True), ("sc9", False),
@@ -121,6 +123,7 @@ def test_calls_by_stubs(place_probe, start_calling, variant, called_before):
     check_exact(live.stop().expect(0), made)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("variant, called_before", [
     pytest.param("fd10", False, marks=pytest.mark.kernel), ("il9", True), ("sc8", False)])
@@ -137,6 +140,7 @@ def test_who_shares_a_stub_is_not_counted(place_probe, start_calling, variant, c
     check_exact(live.stop().expect(0), {apps.PINVOKES["pinvoke-one"]: 300})
 
 
+@pytest.mark.registers
 @pytest.mark.parametrize("called_before", [True, False])
 def test_all_others_of_a_stub(place_probe, start_calling, called_before):
     """The stub itself can be asked for too: it has the calls that are of no method asked for."""
@@ -150,6 +154,7 @@ def test_all_others_of_a_stub(place_probe, start_calling, called_before):
     check_exact(live.stop().expect(0), {apps.PINVOKES["pinvoke-one"]: 300, stub: 400})
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "il9", "il8"])
 def test_stubs_of_what_is_passed_on(place_probe, start_calling, variant):
@@ -177,6 +182,7 @@ def test_calls_of_run_time_compiled_callers_are_said(place_probe, start_calling,
     assert "may call its native function themselves" in result.err, str(result)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 @pytest.mark.parametrize("variant", ["fd10", "r2r10", "il8"])
 def test_callers_that_are_optimised_come_by_the_stub(place_probe, start_calling, variant):
@@ -197,6 +203,7 @@ def test_callers_that_are_optimised_come_by_the_stub(place_probe, start_calling,
     check_exact(live.stop().expect(0), {apps.PINVOKES[kind]: made})
 
 
+@pytest.mark.registers
 def test_from_the_start(place_probe, build_app):
     build_app("native")
     kind = "pinvoke-one"

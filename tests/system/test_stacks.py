@@ -19,6 +19,9 @@ ROUNDS = 50
 PUSH_RBP = b"\x55"
 VARIANTS = ["stacks8", "stacks9", "stacks10"]
 PROBED = "Stacks.Place::Probed"
+# What is compiled at run time.
+JITTED = [pytest.mark.breakpoints, pytest.mark.registers]
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 
 
 def methods_of(hit):
@@ -101,8 +104,9 @@ def check(place_probe, app, directory, rounds):
 
 
 @pytest.mark.parametrize("tiered", [True, False], ids=["tiered", "optimized"])
-@pytest.mark.parametrize("variant", [*(pytest.param(variant, marks=pytest.mark.breakpoints) for variant in VARIANTS),
-                                     "stacks10-r2r", "stacks10-musl", "stacks11-r2r", "stacks11"])
+@pytest.mark.parametrize("variant", [*(pytest.param(variant, marks=JITTED) for variant in VARIANTS),
+                                     pytest.param("stacks11", marks=pytest.mark.registers),
+                                     "stacks10-r2r", "stacks10-musl", "stacks11-r2r"])
 def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tmp, tell):
     app = start_app(variant, tiered)
     truths, dropped, hits = check(place_probe, app, short_tmp, ROUNDS)
@@ -118,13 +122,14 @@ def test_equal_to_stack_traces(place_probe, start_app, variant, tiered, short_tm
     assert across > len(truths) / 4
 
 
+@pytest.mark.registers
 @pytest.mark.kernel
 def test_equal_on_other_kernel(place_probe, start_app, short_tmp):
     """The programs are the same, the verifier and the helpers are not."""
     check(place_probe, start_app("stacks10"), short_tmp, 10)
 
 
-@pytest.mark.parametrize("kind", ["static", "final-static"])
+@pytest.mark.parametrize("kind", ["static", pytest.param("final-static", marks=pytest.mark.registers)])
 def test_under_load(place_probe, start_app, short_tmp, tell, kind):
     """A hot method and a reader who does not read: what is seen and what is lost are all calls, and
     the target waits for nobody."""

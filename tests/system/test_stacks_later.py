@@ -11,6 +11,7 @@ import pytest
 from helpers import apps, machine, probe
 
 ROUNDS = 3
+pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
 # Whoever calls Counted.Program::Obey, which obeys a command.
 SERVING = ["Counted.Program::Serve(int32&)", "Counted.Program::Main(string[])"]
 TALLY = ["Plugin.Tally::One(int32)", "Plugin.Tally::Repeat(int32)",
@@ -153,6 +154,7 @@ def test_native_library(place_probe, start_app, tmp_path, kind, inner):
                                             else frame["offset"]), hit["stack"]
 
 
+@pytest.mark.registers
 def test_images_that_are_unpacked_in_memory(place_probe, start_app):
     """Those of a compressed single-file executable are in no file."""
     app = start_app("sfc10")
@@ -165,6 +167,7 @@ def test_images_that_are_unpacked_in_memory(place_probe, start_app):
         assert {frame["module"] for frame in hit["stack"][:6]} == {"counter.dll"}
 
 
+@pytest.mark.registers
 @pytest.mark.parametrize("variant", ["r2r10", "sc8", "sf10"])
 def test_command(place_probe, start_app, build_app, tmp_path, variant):
     """A program that is started has nothing yet: all of its images come."""
