@@ -122,7 +122,7 @@ void capture_calibrate(struct capture *capture)
 	struct calibration calibration = {
 		.latency = capture_latency(capture->options),
 		.means = capture->means,
-		.any_kind = capture->options->wait || capture->options->remap,
+		.any_kind = capture->options->wait || capture->options->remap != REMAP_NEVER,
 	};
 
 	calibration_want(&calibration, capture->plan);

@@ -203,9 +203,9 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.follow_events,
 		  capture->natives_only ? NATIVE_RING_BYTES : FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
-		{ bpf->maps.moving_sites, options->remap ? sites : 1 },
-		{ bpf->maps.moving_marks, options->remap ? MOVING_THREADS : 1 },
-		{ bpf->maps.copied_pages, options->remap ? COPIED_PAGES : 1 },
+		{ bpf->maps.moving_sites, options->remap != REMAP_NEVER ? sites : 1 },
+		{ bpf->maps.moving_marks, options->remap != REMAP_NEVER ? MOVING_THREADS : 1 },
+		{ bpf->maps.copied_pages, options->remap != REMAP_NEVER ? COPIED_PAGES : 1 },
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 
@@ -314,7 +314,7 @@ static void *load_beside(void *arg)
 
 bool capture_loads_before_plan(const struct options *options)
 {
-	return mode_attaches(options->mode) && !options->timed && !options->remap &&
+	return mode_attaches(options->mode) && !options->timed && options->remap == REMAP_NEVER &&
 	       !capture_runs_programs(options);
 }
 

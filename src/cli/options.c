@@ -77,6 +77,17 @@ static int set_share(struct options *options, const struct entry *entry, const c
 	return result;
 }
 
+static int set_remap(struct options *options, const struct entry *entry, const char *value,
+		     struct error *err)
+{
+	static const char *const words[] = { "never", "auto", "always", NULL };
+	unsigned int when = entry->code == OPT_NO_REMAP ? REMAP_NEVER : REMAP_ALWAYS;
+	int result = value ? option_word(entry->name, value, words, &when, "always, auto or never", err) : 0;
+
+	options->remap = (enum remap)when;
+	return result;
+}
+
 /* A parameter of such a name is written with an @. */
 static void set_by(struct options *options, const char *value)
 {
@@ -255,8 +266,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_SHARE:
 		return set_share(options, entry, value, err);
 	case OPT_REMAP:
-		options->remap = true;
-		return 0;
+	case OPT_NO_REMAP:
+		return set_remap(options, entry, value, err);
 	case OPT_FORCE:
 		options->force = true;
 		return 0;

@@ -70,6 +70,13 @@ struct hist_range {
 	uint64_t step_ns;
 };
 
+/* May code compiled at run time be mapped anew, for uprobes? */
+enum remap {
+	REMAP_NEVER,
+	REMAP_AUTO, /* where there are not registers enough, or they are not to be trusted */
+	REMAP_ALWAYS,
+};
+
 struct options {
 	enum mode mode;
 	enum format format;
@@ -83,7 +90,6 @@ struct options {
 	bool source_maps;  /* lines are those of what scripts were made of, as their maps say */
 	bool no_lines;	   /* no source lines, and nothing is read for them */
 	bool no_sandbox;   /* privileges are kept while the target is read */
-	bool remap;	   /* code compiled at run time may be mapped anew, for uprobes */
 	bool debuginfod;   /* debug files that are not here come from servers */
 	bool wait;	   /* for methods that do not exist yet; always with a command */
 	bool stack_chosen; /* by an option */
@@ -94,6 +100,7 @@ struct options {
 	bool walk_only;	    /* no option: stacks are walked, and nobody gets them (tests/bench) */
 	bool by_of_end;	    /* by_value is known only at the end of a call */
 	bool filter_of_end; /* --if asks for what is known only there */
+	enum remap remap;
 	enum stack_mode stack;
 	uint32_t string_bytes; /* of a string, at most; 0: as value/ has it */
 	uint32_t depth;

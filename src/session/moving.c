@@ -277,7 +277,7 @@ int session_tend_remap(struct session *session)
 	uint64_t now = clock_now_ns();
 	bool settled;
 
-	if (!session->options->remap || !session->followed.follow)
+	if (!session_may_remap(session) || !session->followed.follow)
 		return 0;
 	if (remap->moving && !remap->settling &&
 	    settling_begin(&remap->settling, &session->target.process, NULL))
@@ -288,7 +288,8 @@ int session_tend_remap(struct session *session)
 		    !session->target.memory || !count_candidates(session))
 			return 0;
 		remap->looked_ns = now;
-		remap->idle = choose(session) || remap->count == 0;
+		if (session_comes_to_want_remap(session))
+			remap->idle = choose(session) || remap->count == 0;
 		return 0;
 	}
 	settled = settling_look(remap->settling);

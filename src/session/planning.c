@@ -180,7 +180,7 @@ static int make_plan(struct session *session, struct error *err)
 			changed);
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
-	else if (session->options->remap)
+	else if (session_wants_remap(session))
 		result = session_plan_remap(session, err);
 	if (result || session->plan.count == 0)
 		return result;

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "follow/follow.h"
 #include "inject/inject.h"
 #include "inject/private.h"
 #include "plan/timed.h"
@@ -25,6 +27,63 @@ enum {
 	SETTLE_MS = 3000, /* all threads have had their turn by then, unless the machine is busy */
 	CHECK_MS = 250,
 };
+
+/* Whether ------------------------------------------------------------------------------------- */
+
+bool session_may_remap(const struct session *session)
+{
+	return session->options->remap != REMAP_NEVER;
+}
+
+/* Of breakpoints here: they do not fire, or a hypervisor has a part in it. */
+static bool are_not_to_be_trusted(void)
+{
+	return debug_registers_are_virtual() || !breakpoint_events_fire();
+}
+
+static bool needs_more_than_free(const struct plan *plan)
+{
+	size_t wanted = 0;
+	int free_registers;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->sites[i].mechanism == MECHANISM_BREAKPOINT)
+			wanted += site_probe_count(&plan->sites[i]);
+	}
+	free_registers = wanted ? breakpoints_free(NULL) : 0;
+	/* Where that is not known, attaching will show. */
+	return free_registers >= 0 && wanted > (size_t)free_registers;
+}
+
+bool session_wants_remap(struct session *session)
+{
+	const struct plan *plan = &session->plan;
+
+	if (session->options->remap != REMAP_AUTO || !mode_attaches(session->options->mode))
+		return session->options->remap == REMAP_ALWAYS;
+	session->remap.wanted = are_not_to_be_trusted() || plan_lacks_registers(plan) ||
+				needs_more_than_free(plan);
+	return session->remap.wanted;
+}
+
+/* One that had no register, at least for a time. */
+static bool has_lacked_register(const struct session *session)
+{
+	const struct sites *sites = follow_sites(session->followed.follow);
+
+	for (size_t i = 0; i < session->plan.count; i++) {
+		if (sites_trouble(sites, i) & TROUBLE_NO_REGISTER)
+			return true;
+	}
+	return session->followed.waiting != 0;
+}
+
+bool session_comes_to_want_remap(struct session *session)
+{
+	if (session->options->remap == REMAP_AUTO && !session->remap.wanted)
+		session->remap.wanted = are_not_to_be_trusted() || has_lacked_register(session);
+	return session->options->remap == REMAP_ALWAYS || session->remap.wanted;
+}
 
 /* Planning ------------------------------------------------------------------------------------ */
 
@@ -136,7 +195,8 @@ int session_plan_remap(struct session *session, struct error *err)
 		log_print(
 			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
-	else if (choice.open)
+	else if (choice.open && (session->options->remap == REMAP_ALWAYS ||
+				 plan_lacks_registers(&session->plan)))
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
 			choice.open, choice.open + choice.remapped,

@@ -60,6 +60,7 @@ struct session_command {
 
 /* What --remap has done (remap.c). */
 struct session_remap {
+	bool wanted;		   /* as --remap=auto has it */
 	struct private_code *code; /* NULL: nothing */
 	uint64_t checked_ns;
 	uint64_t compilations; /* that had begun by then */
@@ -195,6 +196,15 @@ static inline enum session_event session_fail(struct session *session, enum exit
 
 /* None of what matched can be probed: say why. */
 enum session_event session_refuse_unplaceable(struct session *session, struct error *err);
+
+/*
+ * May it be done at all? Is it to be done, as the plan has it; or as it is while the target runs,
+ * which is asked again and again? With --remap=auto it is where code compiled at run time has not
+ * registers enough, or where breakpoints are not to be trusted: in a virtual machine.
+ */
+bool session_may_remap(const struct session *session);
+bool session_wants_remap(struct session *session);
+bool session_comes_to_want_remap(struct session *session);
 
 /*
  * --remap (remap.c). Choose the sites that get uprobes in code compiled at run time; make that

@@ -406,9 +406,13 @@ UNIT_TEST(hold_and_wait)
 	assert_int_equal(o.share_ns, 200000000);
 	assert_int_equal(parse("--share=1000 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.share_ns, 1000000000);
-	assert_false(o.remap);
+	assert_int_equal(o.remap, REMAP_NEVER);
 	assert_int_equal(parse("-c --remap 1 A::B", &o, NULL), 0);
-	assert_true(o.remap);
+	assert_int_equal(o.remap, REMAP_ALWAYS);
+	assert_int_equal(parse("-c --remap=auto 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.remap, REMAP_AUTO);
+	assert_int_equal(parse("-c --remap=auto --no-remap 1 A::B", &o, NULL), 0);
+	assert_int_equal(o.remap, REMAP_NEVER);
 	assert_int_equal(parse("--no-hold --no-hold 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.hold_ns, 0);
 	assert_false(o.wait);
@@ -664,6 +668,7 @@ UNIT_TEST(bad_command_lines)
 		{ "--replay=r -- app", "--replay takes no PID, PATTERN or COMMAND: 'app'" },
 		{ "--replay=r -t 5", "--tid is for a run, and --replay prints one that is over" },
 		{ "--replay=r --remap", "--remap is for a run" },
+		{ "--remap=often 1 T::M", "--remap takes always, auto or never, not 'often'" },
 		{ "-N 3 --replay=r", "--hits is for a run" },
 		{ "--no-lines --replay=r", "--no-lines is for a run" },
 	};

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--remap=auto: code is made private only where debug registers do not suffice, or are not to be trusted."""
+
+import pathlib
+import re
+
+import pytest
+
+from helpers import breakpoints, inject, machine, many
+from helpers.many import by_number
+
+pytestmark = pytest.mark.skipif(not machine.is_root(), reason="only root can make code private")
+
+# There a hypervisor has a part in each debug exception.
+IS_VIRTUAL = re.search(r"^flags\s*:.*\bhypervisor\b", pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii"), re.M)
+CODE = many.CODE
+
+
+@pytest.fixture
+def app():
+    """Its methods are in their last tier, and most lie on sealed pages."""
+    target = many.start("many10")
+    try:
+        target.go(40)
+        target.fill(400)
+        yield target
+    finally:
+        target.close()
+
+
+def watch(place_probe, app, *options, numbers):
+    return place_probe.live("-c", "-j", "-v", *options, app.pid, *(f"Many.Generated::M{i:03}" for i in numbers))
+
+
+def check_counts(app, live, numbers):
+    made = app.go(5)
+    result = live.stop().expect(0)
+    counted = by_number(result.records("count"))
+    assert [counted[i] for i in numbers] == [made[i] for i in numbers], str(result)
+    assert not inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) == 0
+    return result
+
+
+def test_no_register_is_free(place_probe, app, no_registers):
+    """Others have them all."""
+    live = watch(place_probe, app, "--remap=auto", numbers=[1])
+    assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
+    assert "--remap needs" not in check_counts(app, live, [1]).err
+
+
+def test_more_than_registers(place_probe, app):
+    numbers = range(1, 7)
+    live = watch(place_probe, app, "--remap=auto", numbers=numbers)
+    assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
+    check_counts(app, live, numbers)
+
+
+@pytest.mark.breakpoints
+def test_few(place_probe, app):
+    """Of one method that is final by a register, on a machine that can be relied on."""
+    live = watch(place_probe, app, "--remap=auto", numbers=[1])
+    assert inject.is_private(app.pid, CODE) == (IS_VIRTUAL is not None)
+    check_counts(app, live, [1])
+
+
+@pytest.mark.parametrize("options", [[], ["--remap=never"], ["--remap", "--no-remap"]], ids=" ".join)
+def test_never(place_probe, app, options):
+    """Whatever is lacking; the one that is said last counts."""
+    live = watch(place_probe, app, *options, numbers=range(1, 8))
+    app.go(5)
+    assert not inject.is_private(app.pid, CODE)
+    assert "--remap needs" in live.stop().err
+
+
+def test_always(place_probe, app):
+    live = watch(place_probe, app, "--no-remap", "--remap=always", numbers=[1])
+    assert inject.is_private(app.pid, CODE)
+    check_counts(app, live, [1])
+
+
+@pytest.mark.breakpoints
+def test_registers_become_few(place_probe):
+    """All of it is compiled while it is watched: it moves once it is short of registers and its pages are full."""
+    assert breakpoints.fire()
+    numbers = range(1, 7)
+    target = many.start("many10")
+    try:
+        live = watch(place_probe, target, "--remap=auto", "--wait", numbers=numbers)
+        assert not inject.is_private(target.pid, CODE)
+        target.go(40)
+        target.fill(400)
+        live.wait_err("bodies have moved to uprobes")
+        assert inject.is_private(target.pid, CODE)
+        live.stop().expect(0)
+        assert not inject.is_private(target.pid, CODE)
+    finally:
+        target.close()
+
+
+def test_nothing_is_done_to_list(place_probe, app):
+    """What a dry run shows has no uprobes in such code, unless they are asked for."""
+    sites = place_probe.run("-l", "-j", "--remap=auto", app.pid, "Many.Generated::M001").expect(0).records("site")
+    assert sites and all(site["file"] != "memfd:doublemapper" for site in sites)
+    assert not inject.is_private(app.pid, CODE)
+
+
+def test_bad_word(place_probe):
+    result = place_probe.run("-c", "--remap=sometimes", "1", "T::m").expect(2)
+    assert "sometimes" in result.err and "always, auto or never" in result.err
