@@ -43,11 +43,6 @@ def beside_says(item, what):
     return mark is not None and mark.kwargs.get(what, False)
 
 
-def may_attach(item):
-    """Not where others have the debug registers, unless a test says that it needs none: beside(uprobes=True)."""
-    return lane_of(item) != "beside" or beside_says(item, "uprobes")
-
-
 def pytest_collection_modifyitems(config, items):
     lane = config.getoption("--lane")
     if lane:
@@ -177,7 +172,9 @@ def root_or_skip(request):
 
 @pytest.fixture
 def place_probe(request, place_probe_path):
-    runner = probe.PlaceProbe(place_probe_path, may_attach=may_attach(request.node))
+    """Beside tests that take debug registers it gets none: it reserves some for all of .NET that it follows."""
+    beside = lane_of(request.node) == "beside"
+    runner = probe.PlaceProbe(place_probe_path, request.getfixturevalue("without_registers") if beside else None)
     yield runner
     runner.close()
 
@@ -191,15 +188,9 @@ def no_registers_library(tmp_path_factory):
 
 
 @pytest.fixture
-def no_registers(request, place_probe, no_registers_library):
-    """
-    place-probe gets no debug register, which others may have: it reserves some for all of .NET that it follows.
-
-    Of a module that uses it, tests that are marked as of the lane of registers get them.
-    """
-    if request.node.get_closest_marker("registers"):
-        return
-    place_probe.env = os.environ | {"LD_PRELOAD": str(no_registers_library)}
+def without_registers(no_registers_library):
+    """The environment of a program that gets none."""
+    return os.environ | {"LD_PRELOAD": str(no_registers_library)}
 
 
 # Decided before anything is started for the test.

@@ -182,7 +182,8 @@ static int attach_sites(struct capture *capture, const int *file_fds, int privat
 	if (capture_site_count(capture))
 		return 0;
 	/* They get uprobes as soon as their pages are sealed. */
-	if (uprobe_result == 0 && breakpoint_result == -ENOSPC && capture->options->remap != REMAP_NEVER)
+	if (uprobe_result == 0 && breakpoint_result == -ENOSPC &&
+	    capture->options->remap != REMAP_NEVER)
 		return 0;
 	if (uprobe_result == 0 && breakpoint_result)
 		error_fill(err, "%s", capture->breakpoint_problem.text);

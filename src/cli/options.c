@@ -82,7 +82,9 @@ static int set_remap(struct options *options, const struct entry *entry, const c
 {
 	static const char *const words[] = { "never", "auto", "always", NULL };
 	unsigned int when = entry->code == OPT_NO_REMAP ? REMAP_NEVER : REMAP_ALWAYS;
-	int result = value ? option_word(entry->name, value, words, &when, "always, auto or never", err) : 0;
+	int result = value ? option_word(entry->name, value, words, &when, "always, auto or never",
+					 err) :
+			     0;
 
 	options->remap = (enum remap)when;
 	return result;

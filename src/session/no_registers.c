@@ -109,7 +109,7 @@ bool session_had_no_register(const struct session *session, struct error *err)
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
 					      BREAKPOINTS_DEAD,
 		   !session_may_remap(session) ? "; --remap needs none" :
-		   breakpoint_events_fire() ? "; end what has them" :
-					      "; run on until their pages are full");
+		   breakpoint_events_fire()    ? "; end what has them" :
+						 "; run on until their pages are full");
 	return true;
 }

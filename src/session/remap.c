@@ -61,8 +61,8 @@ bool session_wants_remap(struct session *session)
 
 	if (session->options->remap != REMAP_AUTO || !mode_attaches(session->options->mode))
 		return session->options->remap == REMAP_ALWAYS;
-	session->remap.wanted = are_not_to_be_trusted() || plan_lacks_registers(plan) ||
-				needs_more_than_free(plan);
+	session->remap.wanted =
+		are_not_to_be_trusted() || plan_lacks_registers(plan) || needs_more_than_free(plan);
 	return session->remap.wanted;
 }
 
@@ -195,8 +195,8 @@ int session_plan_remap(struct session *session, struct error *err)
 		log_print(
 			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
-	else if (choice.open && (session->options->remap == REMAP_ALWAYS ||
-				 plan_lacks_registers(&session->plan)))
+	else if (choice.open &&
+		 (session->options->remap == REMAP_ALWAYS || plan_lacks_registers(&session->plan)))
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
 			choice.open, choice.open + choice.remapped,

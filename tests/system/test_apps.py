@@ -6,7 +6,7 @@ import pytest
 from helpers import apps, follow, machine, pairs
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 @pytest.mark.parametrize("variant", pairs.few(apps.RUNTIMES, "il8", "sc9", "sf10"))

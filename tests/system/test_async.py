@@ -17,6 +17,7 @@ OUTCOMES = ("completed", "faulted", "canceled")
 BUFFER = "--buffer=64M"
 FILLS = 6  # as many as the target has
 TARGETS = 16
+pytestmark = pytest.mark.beside
 
 
 class Run:
@@ -51,7 +52,7 @@ def follow(place_probe, app, path, storm, times, workers, *options, methods=METH
 
 
 @pytest.fixture
-def run(place_probe, no_registers, start_app, tmp_path):
+def run(place_probe, start_app, tmp_path):
     """run(VARIANT, STORM, TIMES, WORKERS, OPTION...): a target whose methods are precompiled."""
     def start(variant, *what, extra=None):
         return follow(place_probe, start_app(variant, extra=extra), tmp_path / "calls", *what)
@@ -68,7 +69,7 @@ def sealed_methods(app):
 
 
 @pytest.fixture
-def run_compiled(place_probe, no_registers, start_app, tmp_path):
+def run_compiled(place_probe, start_app, tmp_path):
     """Likewise, but they are compiled at run time, and those that can be are followed by uprobes. Where they lie is chance:
     in some targets none can be."""
     def begin(variant):
@@ -157,7 +158,6 @@ def check_collected(run, classes=False):
             f"{run.sum('unknown_steps')} steps unknown, {run.collections} collections")
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_all_without_a_collection(run, variant, tell):
     done = run(variant, "none", 8, 8)
@@ -165,7 +165,6 @@ def test_all_without_a_collection(run, variant, tell):
     tell(f"{variant}: {len(done.records)} calls equal")
 
 
-@pytest.mark.beside(uprobes=True)
 @pairs.choose("variant, storm", itertools.product(VARIANTS, ["gen0", "full", "background", "compacting", "server"]))
 def test_none_wrong_while_collected(run, variant, storm, tell):
     extra = {"DOTNET_gcServer": "1", "DOTNET_GCHeapCount": "2"} if storm == "server" else None
@@ -184,7 +183,6 @@ def test_compiled_at_run_time(run_compiled, variant, storm, tell):
 
 
 @pytest.mark.kernel
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("storm", ["none", "compacting"])
 def test_other_kernel(run, storm):
     done = run("asynced10", storm, 1, 2)
@@ -194,7 +192,6 @@ def test_other_kernel(run, storm):
         check_collected(done)
 
 
-@pytest.mark.beside(uprobes=True)
 def test_without_values(run):
     done = run("asynced10", "none", 2, 2, "--no-values")
     check_totals(done)
@@ -204,7 +201,6 @@ def test_without_values(run):
         collections.Counter((call["method"], call["outcome"]) for call in done.noted.values())
 
 
-@pytest.mark.beside(uprobes=True)
 def test_short_ones(run):
     """They are counted, and not shown."""
     done = run("asynced10", "none", 2, 2, "--min=600s")

@@ -11,7 +11,7 @@ from helpers import asked, pairs
 from helpers.watched import exact
 
 # Of .NET there is precompiled code only, which nothing replaces.
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 VARIANTS = ["values10", "values9", "values8"]
 ROUNDS = 40

@@ -13,7 +13,7 @@ from helpers import apps, idmapped, machine, records
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
 # All that a container has of its own.
 CONTAINER = ["unshare", "--user", "--map-root-user", "--cgroup", "--ipc", "--net", "--uts", *UNSHARE[1:]]
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 def count_static(place_probe, app, number=40):

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import apps, machine
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 STATIC = apps.METHODS["static"]
 # Ten times what attaching to all of CoreLib takes: this machine may have other things to do.

@@ -19,7 +19,7 @@ import pytest
 from helpers import machine
 from test_lines import Program, check
 
-pytestmark = [pytest.mark.beside(uprobes=True),
+pytestmark = [pytest.mark.beside,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
 PATTERN = "libc.so.6!getppid"

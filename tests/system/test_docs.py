@@ -187,7 +187,7 @@ def test_probing(place_probe, place, sleeper, document):
     Runner(place_probe, place).check(of(document, looks=False), lambda command: sleeper)
 
 
-@pytest.mark.beside(uprobes=True)
+@pytest.mark.beside
 @pytest.mark.parametrize("document", having(looks=True))
 def test_looking(place_probe, place, sleeper, javascript, document):
     """What only lists, or probes native functions of what is no .NET process."""

@@ -15,7 +15,7 @@ import pytest
 from helpers import machine, pairs
 from helpers.records import in_stack_trace, plain
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 PROBED = "libc.so.6!mrand48"
 VARIANTS = [f"sources{version}{code}" for code in ("", "-r2r") for version in (8, 9, 10, 11)]

@@ -14,7 +14,7 @@ from helpers import apps, machine, probe, sanitizers
 SLEEP = "System.Threading.Thread::Sleep"
 STATIC = apps.METHODS["static"]
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture

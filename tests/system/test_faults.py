@@ -15,7 +15,7 @@ import pytest
 from helpers import apps, machine, node, pairs, sanitizers, v8_hits
 from helpers.faults import Allocator, Calls, Faulty, check_end, is_told, spread, spread_evenly
 
-pytestmark = [pytest.mark.beside(uprobes=True, by_function=True)]
+pytestmark = [pytest.mark.beside(by_function=True)]
 
 MODES = {
     "list": ["-l", "-j"],

@@ -11,7 +11,7 @@ from helpers.watched import exact
 from system.test_watch_filters import CONDITIONS
 
 # Of .NET there is precompiled code only, which nothing replaces.
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 VARIANTS = ["values10", "values9", "values8"]
 ROUNDS = 40

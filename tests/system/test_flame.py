@@ -16,7 +16,7 @@ ROOT, THREAD, MAIN = "[all]", "worker", "main"
 RENDER = "render<img src=x onerror=alert(1)>\u2028&amp;"
 WORK = "App.Orders::Work(</script><script>alert(1)</script>)"
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture(scope="module")

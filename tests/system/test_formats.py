@@ -19,8 +19,7 @@ from helpers import machine, openmetrics, pairs, perf_script, pprof, speedscope,
 
 SLEEP = "System.Threading.Thread::Sleep(int32)"
 INNER = "Counted.Chain::Inner(int32)"
-# It has no runtime that compiles methods at addresses that a probe is put on.
-OF_NODE = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +110,6 @@ def test_perf_script_of_calls(place_probe, shared_app):
     assert all(sample.frames[0].sym == SLEEP for sample in samples)
 
 
-@OF_NODE
 def test_perf_script_of_node(of_node):
     result, expected = of_node("--format=perf-script")
     samples, _ = perf_script.parse(result.out)
@@ -157,7 +155,6 @@ def test_speedscope_of_calls(place_probe, shared_app):
     assert 5 <= total(document) < 10**10
 
 
-@OF_NODE
 def test_speedscope_of_node(of_node):
     result, expected = of_node("--format=speedscope")
     document = speedscope.parse(result.out)
@@ -199,7 +196,6 @@ def test_trace_event_of_calls(place_probe, shared_app):
     assert all(end["ts"] <= begin["ts"] for (_, end), (begin, _) in zip(trace.slices, trace.slices[1:]))
 
 
-@OF_NODE
 def test_trace_event_of_node(of_node):
     result, expected = of_node("--format=trace-event", "-T")
     trace = trace_event.parse(result.out)
@@ -236,7 +232,6 @@ def test_openmetrics_of_durations(place_probe, shared_app):
     assert openmetrics.get(found, "place_probe_unfinished_calls", method=SLEEP) == 0
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("options", [["--by=tid"], ["--by=caller"], ["--hist=linear:0ms:1ms:1us"]])
 def test_openmetrics_of_kinds(place_probe, caller, options):
     live = place_probe.live("--format=openmetrics", "-H", *options, caller.pid, PROCESS)
@@ -250,7 +245,6 @@ def test_openmetrics_of_kinds(place_probe, caller, options):
     assert bounds[-1][1] == 50 and len(bounds) == (1001 if "linear" in options[0] else 28)
 
 
-@OF_NODE
 def test_openmetrics_of_node(place_probe, probed, tmp_path):
     live = place_probe.live("--format=openmetrics", "-c", probed.pid, v8_hits.TARGETS["api"], timeout=60)
     probed.run(1, tmp_path / "said", *v8_hits.WAYS)
@@ -259,7 +253,6 @@ def test_openmetrics_of_node(place_probe, probed, tmp_path):
     assert calls == len(v8_hits.WAYS)
 
 
-@pytest.mark.beside(uprobes=True)
 def test_openmetrics_into_a_file(place_probe, caller, tmp_path):
     """Whoever reads it has a whole exposition each time; it is another file each time, and nothing is left beside it."""
     path = tmp_path / "place-probe.prom"
@@ -282,7 +275,6 @@ def calls_in(path):
     return openmetrics.get(found, "place_probe_calls_total", method="getppid", tier="native")
 
 
-@pytest.mark.beside(uprobes=True)
 def test_openmetrics_where_there_is_something(place_probe, caller, tmp_path):
     """A file keeps its owner and mode, a link its place; what is no file is written to; a run that fails leaves it alone."""
     path, link = tmp_path / "old.prom", tmp_path / "link.prom"
@@ -341,7 +333,6 @@ def test_pprof_of_calls(place_probe, shared_app, tmp_path):
     assert profile.total("calls") == 5 and 5 <= profile.total("time") < 10**10
 
 
-@OF_NODE
 def test_pprof_of_node(of_node, tmp_path):
     _, expected = of_node("--format=pprof", "-o", tmp_path / "p.pb.gz")
     profile = profile_in(tmp_path / "p.pb.gz")
@@ -353,7 +344,6 @@ def test_pprof_of_node(of_node, tmp_path):
                     for sample in profile.samples)), said
 
 
-@OF_NODE
 def test_pprof_of_inlined(place_probe, tmp_path):
     """What V8 has inlined is in one location with what has inlined it, which is the last there: as JSON has it of the
     same calls."""
@@ -381,7 +371,6 @@ DOCUMENTS = {"speedscope": lambda path: total(speedscope.parse(path.read_text())
              "pprof": lambda path: profile_in(path).total("hits")}
 
 
-@pytest.mark.beside(uprobes=True)
 @pairs.choose("name, end", itertools.product(DOCUMENTS, ["interrupt", "terminate", "duration", "hits", "exit",
                                                         "kill target"]))
 def test_whole_at_each_end(place_probe, caller, tmp_path, name, end):
@@ -399,7 +388,6 @@ def test_whole_at_each_end(place_probe, caller, tmp_path, name, end):
     assert DOCUMENTS[name](path) == 30
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_nothing_where_nothing_ran(place_probe, caller, tmp_path, name):
     """A run that does not begin writes no document; one without a hit writes an empty one."""
@@ -411,7 +399,6 @@ def test_nothing_where_nothing_ran(place_probe, caller, tmp_path, name):
     assert DOCUMENTS[name](path) == 0
 
 
-@pytest.mark.beside(uprobes=True)
 def test_without_room(place_probe, caller):
     """--memory bounds what is kept; hits that it does not suffice for are counted, and told."""
     live = place_probe.live("--format=speedscope", "--memory=4096", "--strict", caller.pid, PROCESS,
@@ -426,7 +413,6 @@ def test_without_room(place_probe, caller):
     assert others == int(left_out) > 0
 
 
-@pytest.mark.beside(uprobes=True)
 def test_pprof_without_room(place_probe, caller, tmp_path):
     live = place_probe.live("--format=pprof", "--memory=4096", "--strict", "-o", tmp_path / "p.pb.gz", caller.pid,
                             PROCESS, "libc.so.6!getuid")
@@ -440,7 +426,6 @@ def test_pprof_without_room(place_probe, caller, tmp_path):
     assert others == [int(left_out)]
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("words", [["perf-script"], ["speedscope"], ["trace-event"], ["pprof"], ["openmetrics", "-c"]],
                          ids=lambda words: words[0])
 def test_no_room_on_the_disk(place_probe, caller, words):
@@ -451,7 +436,6 @@ def test_no_room_on_the_disk(place_probe, caller, words):
     assert result.err.splitlines()[-1] == "place-probe: cannot write the output: No space left on device (-o names another place)"
 
 
-@pytest.mark.beside(uprobes=True)
 def test_nothing_binary_on_a_terminal(place_probe, caller):
     terminal, program_side = pty.openpty()
     with open(terminal, "rb", buffering=0), open(program_side, "wb", buffering=0) as stdout:
@@ -462,7 +446,6 @@ def test_nothing_binary_on_a_terminal(place_probe, caller):
                             "name a file with -o FILE\n")
 
 
-@pytest.mark.beside(uprobes=True)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_of_a_command(place_probe, tmp_path, name):
     """Its end is that of the run."""
@@ -472,7 +455,6 @@ def test_of_a_command(place_probe, tmp_path, name):
     assert DOCUMENTS[name](path) == 30
 
 
-@pytest.mark.beside(uprobes=True)
 def test_trace_event_of_a_killed_run(place_probe, caller, tmp_path):
     """There is all that was written, an event a line, and its viewers do not miss the end."""
     path = tmp_path / "trace.json"

@@ -15,7 +15,7 @@ import pytest
 from helpers import apps, machine, pairs
 from helpers.faults import Calls, Faulty, check_end
 
-pytestmark = [pytest.mark.beside(uprobes=True)]
+pytestmark = [pytest.mark.beside]
 
 MB = 1024  # in KB, as the kernel has it
 CAP_KB = 512 * MB

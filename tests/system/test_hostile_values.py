@@ -10,7 +10,7 @@ import pytest
 from helpers.watched import exact
 
 # Of .NET there is precompiled code only, which nothing replaces.
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 TAKE = "Values.Hostile::Take"
 CALLS = 1600

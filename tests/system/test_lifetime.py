@@ -10,7 +10,7 @@ import pytest
 from helpers import apps, machine, records
 from helpers.reader import SlowReader
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers", "no_traces")]
+pytestmark = [pytest.mark.beside, pytest.mark.usefixtures("no_traces")]
 
 STATIC = apps.METHODS["static"]
 FINAL = apps.FINALS["final-static"]

@@ -11,7 +11,7 @@ import pytest
 
 from helpers import machine, pairs
 
-pytestmark = [pytest.mark.beside(uprobes=True),
+pytestmark = [pytest.mark.beside,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
 SOURCES = machine.TREE / "tests/apps/lines"

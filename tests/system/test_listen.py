@@ -16,7 +16,7 @@ import pytest
 from helpers import apps, asking, machine, openmetrics
 
 # All but one are of a process without a runtime that compiles methods.
-pytestmark = [pytest.mark.beside(uprobes=True),
+pytestmark = [pytest.mark.beside,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
 PROCESS = "libc.so.6!getppid"
@@ -97,7 +97,6 @@ def test_durations(serve, caller):
     assert openmetrics.get(found, f"{name}_count", method="getppid") == 14
 
 
-@pytest.mark.registers
 def test_methods(place_probe, shared_app):
     """Of .NET, whose methods are followed meanwhile."""
     method = apps.METHODS["static"]

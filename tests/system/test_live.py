@@ -11,7 +11,7 @@ from helpers import machine
 from helpers.terminal import Terminal
 
 # Functions of processes without a runtime.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 HEADER = r"^\d+ s   \d+ hits/s   lost: nothing"
 SLEEP_MS = 5
@@ -29,9 +29,8 @@ def make(target, kind, number):
 
 
 @pytest.fixture
-def draw(place_probe, place_probe_path, short_tmp):
+def draw(place_probe_path, short_tmp):
     """draw(OPTION..., before=, after=): place-probe on a terminal, with what a shell has around it."""
-    assert place_probe.may_attach
     opened = []
 
     def start(*words, before="", after="", **options):

@@ -14,7 +14,7 @@ from helpers import apps, machine
 from helpers.crossgen import Crossgen2, WORK
 
 KIND = "Counted.Kinds::Static(int32)"
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from helpers import machine, ways
 
 # It has no runtime that compiles methods.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 MEMORY_MB = 16
 WAYS = 400_000

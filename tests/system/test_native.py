@@ -14,7 +14,7 @@ from helpers import asking, machine
 from helpers.latency import is_within
 
 # All but a few are of processes without a runtime that compiles methods.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 THREADS = 4
 SLEEP_NS = 5_000_000
@@ -193,7 +193,6 @@ def test_library_function(place_probe, python):
     assert exact(live.stop().expect(0)).calls("getppid") == 345
 
 
-@pytest.mark.registers
 def test_function_of_the_runtime(place_probe, app):
     """Beside a method, and alone; what the runtime compiles has nothing to do with it."""
     pattern = "libcoreclr.so!coreclr_*"
@@ -210,7 +209,6 @@ def test_function_of_the_runtime(place_probe, app):
             if record["calls"]} == {"pthread_create": 4, "coreclr_shutdown_2": 1}
 
 
-@pytest.mark.registers
 def test_managed_image_wins(place_probe, app):
     """The host is called counter, and so is counter.dll."""
     found = sites(place_probe, app.pid, "counter!*Counted.Kinds::Static*")
@@ -394,7 +392,6 @@ def test_nothing_matches(place_probe, python):
     assert "--wait waits for libraries" in result.err
 
 
-@pytest.mark.registers
 def test_no_methods_name(place_probe, app):
     result = place_probe.run(app.pid, "counter!Static").expect(3)
     assert "no native function matches 'counter!Static'" in result.err

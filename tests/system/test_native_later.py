@@ -8,7 +8,7 @@ import pytest
 
 from helpers import apps, follow, machine, probe
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 CALLS = 500
 THREADS = 4

@@ -6,7 +6,7 @@ import pytest
 
 from helpers import apps, v8_hits
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 CALLS = 1000
 HIDE = 'mount -t tmpfs none /sys/kernel/btf && ! ls /sys/kernel/btf/vmlinux /boot/vmlinux* 2>/dev/null && exec "$@"'
@@ -18,7 +18,6 @@ def without_types(place_probe):
     return place_probe
 
 
-@pytest.mark.usefixtures("no_registers")
 @pytest.mark.parametrize("mode", ["-c", "-H"])
 def test_methods(without_types, shared_app, mode):
     live = without_types.live("-j", mode, shared_app.pid, apps.METHODS["static"])

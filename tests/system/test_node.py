@@ -6,7 +6,7 @@ import pytest
 from helpers import node, pairs
 
 # It has no runtime that compiles methods.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from helpers import apps, machine, objdump
 from helpers.reader import SlowReader
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 SLEEP = "System.Threading.Thread::Sleep"
 STATIC = apps.METHODS["static"]

@@ -8,7 +8,7 @@ from helpers import apps, machine
 CONVERTED = ["pinvoke-text", "pinvoke-one", "pinvoke-other"]  # with two stubs
 # Where the methods whose arguments are passed as they are have code of their own.
 COMPILED = ["r2r10", "sc9", "sc8"]
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture

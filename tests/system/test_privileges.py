@@ -13,7 +13,7 @@ import pytest
 
 from helpers import machine, probe
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 # From <linux/capability.h>.
 NUMBERS = {"chown": 0, "dac_override": 1, "dac_read_search": 2, "fowner": 3, "kill": 5, "setgid": 6, "setuid": 7, "ipc_lock": 14, "sys_ptrace": 19, "sys_admin": 21,

@@ -14,7 +14,7 @@ import pytest
 from helpers import machine, openmetrics, perf_script, pprof, speedscope, trace_event, v8_hits
 
 # All but one are of processes that compile no methods at addresses that a probe is put on.
-BESIDE = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 RECURSIVE = "calls!calls_recursive"
 SLEEPS = "calls!calls_sleep"
 DEPTH = 10
@@ -60,7 +60,6 @@ WAYS = [[], ["-j", "--stack=managed"], ["-T", "--no-stack"], ["--format=perf-scr
         ["-H", "--min=1us", "-j"]]
 
 
-@BESIDE
 @pytest.mark.parametrize("options", WAYS, ids=" ".join)
 def test_replay_is_what_was_printed(place_probe, target, tmp_path, options):
     """In each mode: also of each interval, of which nobody knows before which calls are in it."""
@@ -85,7 +84,6 @@ def run_has(path):
     return machine.wait_until(lambda: path.exists() and path.stat().st_size, "something was printed") or True
 
 
-@BESIDE
 def test_one_record_in_each_format(place_probe, target, tmp_path):
     """Each has the hits that the target has made: by readers that are not ours."""
     run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive", 5, 2), target.pid, RECURSIVE)
@@ -108,7 +106,6 @@ def test_one_record_in_each_format(place_probe, target, tmp_path):
     assert managed.count("calls_recursive [native]") == number and "native   " not in managed
 
 
-@BESIDE
 def test_nobody_replays(place_probe, place_probe_path, target, short_tmp):
     """Without root, by a user who may read it, from a file and from a pipe."""
     run = Recorded(place_probe, short_tmp, lambda _: make(target, "recursive", 3), "-j", target.pid, RECURSIVE)
@@ -124,7 +121,6 @@ def test_nobody_replays(place_probe, place_probe_path, target, short_tmp):
         assert f"{run.calls} hits of {target.pid} (calls); lost: nothing" in replayed.stderr.decode()
 
 
-@BESIDE
 def test_what_is_mapped(place_probe, target, calls_program, tmp_path):
     """-v tells it, with the build ID that readelf sees."""
     run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive"), target.pid, RECURSIVE)
@@ -135,7 +131,6 @@ def test_what_is_mapped(place_probe, target, calls_program, tmp_path):
     assert f"asked for: {RECURSIVE}" in told
 
 
-@BESIDE
 @pytest.mark.parametrize("options", [[], ["-f"], ["-c"]], ids=["hits", "folded", "counts"])
 def test_killed(place_probe, target, tmp_path, options):
     """What came more than a second before is there."""
@@ -160,7 +155,6 @@ def test_killed(place_probe, target, tmp_path, options):
     assert hits() == number
 
 
-@BESIDE
 def test_cut(place_probe, target, tmp_path):
     """It gives the beginning of what the whole one gives."""
     run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive", 100), "-j", target.pid, RECURSIVE)
@@ -173,7 +167,6 @@ def test_cut(place_probe, target, tmp_path):
         assert "it was cut" in cut.err, cut
 
 
-@BESIDE
 def test_no_room(place_probe, target, tmp_path):
     """The output goes on, and what is in the record is read."""
     room = tmp_path / "room"
@@ -191,7 +184,6 @@ def test_no_room(place_probe, target, tmp_path):
         assert place_probe.run(f"--replay={file}", "-j").expect(1).err.count("it ends before the run does") == 1
 
 
-@BESIDE
 @pytest.mark.anyone
 def test_no_record(place_probe, tmp_path):
     """Files that are none, and command lines that no record can follow."""
@@ -209,7 +201,6 @@ def test_no_record(place_probe, tmp_path):
     place_probe.run(f"--record={tmp_path}/no/such", os.getpid(), "x").expect_sentence(1, "cannot write the record")
 
 
-@BESIDE
 def test_what_it_does_not_hold(place_probe, target, tmp_path):
     run = Recorded(place_probe, tmp_path, lambda _: make(target, "recursive"), "-c", target.pid, RECURSIVE)
     replay = f"--replay={run.file}"
@@ -219,7 +210,6 @@ def test_what_it_does_not_hold(place_probe, target, tmp_path):
     place_probe.run(replay, "-c", "-i", "1").expect_sentence(2, "it has no intervals")
 
 
-@BESIDE
 def test_sites(place_probe, target, tmp_path):
     file = tmp_path / "run.record"
     for recorded, others in (("-l", ["-j", "-v"]), ("-n", [])):
@@ -230,7 +220,6 @@ def test_sites(place_probe, target, tmp_path):
             assert place_probe.run(f"--replay={file}", *options).expect(0).out == live.out
 
 
-@BESIDE
 @pytest.mark.parametrize("options", [["-j"], ["-f"]], ids=["hits", "folded"])
 def test_node(place_probe, tmp_path, options):
     """JavaScript frames, with scripts, lines and tiers."""

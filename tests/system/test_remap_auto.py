@@ -9,7 +9,8 @@ import pytest
 from helpers import breakpoints, inject, machine, many
 from helpers.many import by_number
 
-pytestmark = pytest.mark.skipif(not machine.is_root(), reason="only root can make code private")
+pytestmark = [pytest.mark.beside,
+              pytest.mark.skipif(not machine.is_root(), reason="only root can make code private")]
 
 # There a hypervisor has a part in each debug exception.
 IS_VIRTUAL = re.search(r"^flags\s*:.*\bhypervisor\b", pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii"), re.M)
@@ -41,13 +42,14 @@ def check_counts(app, live, numbers):
     return result
 
 
-def test_no_register_is_free(place_probe, app, no_registers):
+def test_no_register_is_free(place_probe, app):
     """Others have them all."""
     live = watch(place_probe, app, "--remap=auto", numbers=[1])
     assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
     assert "--remap needs" not in check_counts(app, live, [1]).err
 
 
+@pytest.mark.registers
 def test_more_than_registers(place_probe, app):
     numbers = range(1, 7)
     live = watch(place_probe, app, "--remap=auto", numbers=numbers)
@@ -55,6 +57,7 @@ def test_more_than_registers(place_probe, app):
     check_counts(app, live, numbers)
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_few(place_probe, app):
     """Of one method that is final by a register, on a machine that can be relied on."""
@@ -65,11 +68,10 @@ def test_few(place_probe, app):
 
 @pytest.mark.parametrize("options", [[], ["--remap=never"], ["--remap", "--no-remap"]], ids=" ".join)
 def test_never(place_probe, app, options):
-    """Whatever is lacking; the one that is said last counts."""
-    live = watch(place_probe, app, *options, numbers=range(1, 8))
-    app.go(5)
+    """Though there is no register; the option that is given last counts."""
+    refused = place_probe.run("-c", *options, app.pid, "Many.Generated::M001").expect(4)
+    assert "no debug register is free" in refused.err and "or --remap, which needs none" in refused.err
     assert not inject.is_private(app.pid, CODE)
-    assert "--remap needs" in live.stop().err
 
 
 def test_always(place_probe, app):
@@ -78,6 +80,7 @@ def test_always(place_probe, app):
     check_counts(app, live, [1])
 
 
+@pytest.mark.registers
 @pytest.mark.breakpoints
 def test_registers_become_few(place_probe):
     """All of it is compiled while it is watched: it moves once it is short of registers and its pages are full."""

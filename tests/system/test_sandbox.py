@@ -16,7 +16,7 @@ import pytest
 
 from helpers import machine
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 FUNCTION = "calls!calls_plain"
 SYS_RESOURCE, SYS_NICE, IPC_LOCK = 24, 23, 14

@@ -17,7 +17,7 @@ from helpers.follow import Followed, settle, tiers_of
 STATIC = apps.METHODS["static"]
 FOUR = ["final-static", "final-other", "final-text", "final-recurse"]
 CALLS = 50_000
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ VARIANTS = ["stacks8", "stacks9", "stacks10"]
 PROBED = "Stacks.Place::Probed"
 # What is compiled at run time.
 JITTED = [pytest.mark.breakpoints, pytest.mark.registers]
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 def methods_of(hit):

@@ -11,7 +11,7 @@ import pytest
 from helpers import apps, machine, probe
 
 ROUNDS = 3
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 # Whoever calls Counted.Program::Obey, which obeys a command.
 SERVING = ["Counted.Program::Serve(int32&)", "Counted.Program::Main(string[])"]
 TALLY = ["Plugin.Tally::One(int32)", "Plugin.Tally::Repeat(int32)",

@@ -13,7 +13,7 @@ import pytest
 from helpers import machine, pairs
 from helpers.reader import SlowReader
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 THREADS = 4
 

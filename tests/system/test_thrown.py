@@ -13,7 +13,7 @@ import pytest
 
 from helpers import machine, pairs
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 SOURCE = (machine.TREE / "tests/apps/thrown/Cases.cs").read_text()
 PATTERNS = [f"Thrown.Cases::{name}" for name in re.findall(r"public static \S+ (\w+)\(int id", SOURCE)]

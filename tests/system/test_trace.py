@@ -9,7 +9,7 @@ import pytest
 
 from helpers import machine, trees
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 ROOT, CALLS = "tree!tree_root", "--calls=tree!tree_*"
 SHOP, STEPS = "Traced.Shop::Checkout", "--calls=Traced.Steps::*"
@@ -38,7 +38,7 @@ def tree(start_app, tree_program, short_tmp):
 
 
 @pytest.fixture
-def shop(place_probe, no_registers, start_app, tmp_path):
+def shop(place_probe, start_app, tmp_path):
     """shop(VARIANT, OPTION...): a target whose methods are precompiled, and a --trace of it."""
     def start(variant, *options):
         app = start_app(variant)
@@ -128,7 +128,7 @@ def test_missing_calls_are_told(place_probe, tree):
     assert whole_again(traces)
 
 
-def test_of_a_command(place_probe, no_registers, tree_program, short_tmp):
+def test_of_a_command(place_probe, tree_program, short_tmp):
     record = short_tmp / "record"
     result = place_probe.run("--trace", "-j", BUFFER, ROOT, CALLS, "--", tree_program, record, "jump", "5", "3")
     trees.check_same(traces_of(result), [json.loads(line) for line in record.read_text().splitlines()])
@@ -200,7 +200,7 @@ def test_slow_calls_of_methods(shop):
 
 
 @pytest.mark.kernel
-def test_compiled_at_run_time(place_probe, no_registers, start_app, tmp_path):
+def test_compiled_at_run_time(place_probe, start_app, tmp_path):
     """By uprobes, as other code lies behind: that of the framework, which is not precompiled here."""
     app = start_app("traced10-jit", tiered=False, extra={"DOTNET_ReadyToRun": "0"})
     live = place_probe.live("--trace", "-j", "--remap", BUFFER, app.pid, SHOP, STEPS)

@@ -20,7 +20,7 @@ from helpers.records import plain
 CALLS = 1000
 LEVELS = 2
 # What is probed is native, or precompiled and, as its process has no tiers, never compiled anew.
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 VERSIONS = [one for one in node.versions() if node.line(one) in (20, 22, 24, 26)]
 DOTNETS = [8, 10]

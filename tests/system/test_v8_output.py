@@ -7,7 +7,7 @@ import pytest
 from helpers import v8_hits
 
 # It has no runtime that compiles methods at addresses that a probe is put on.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from helpers import apps, machine, node, v8_hits
 
 # It has no runtime that compiles methods at addresses that a probe is put on.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 SERVER = machine.TREE / "tests/apps/node/server.js"
 PLACES = machine.TREE / "tests/apps/node/places.js"

@@ -12,7 +12,7 @@ import pytest
 
 from helpers import machine, node, pairs
 
-pytestmark = [pytest.mark.beside(uprobes=True),
+pytestmark = [pytest.mark.beside,
               pytest.mark.skipif(not machine.is_root(), reason="only root can look at other processes")]
 
 SCRIPT = """const fs = require('fs');

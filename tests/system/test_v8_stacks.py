@@ -18,7 +18,7 @@ import pytest
 from helpers import node, pairs, v8_hits
 
 # It has no runtime that compiles methods at addresses that a probe is put on.
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 ROUNDS = 3
 # Rounds in which functions become warm; what the tiers of V8 are, is so told.

@@ -12,7 +12,7 @@ import pytest
 
 from helpers import machine
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 VARIANTS = ["values11", "values10", "values9", "values8"]
 PATTERNS = ["Values.Shapes::*", "Values.Point::*", "Values.Box`1::*", "Values.Pair`1::*"]

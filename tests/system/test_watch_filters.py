@@ -8,7 +8,7 @@ import pytest
 
 from helpers.watched import as_recorded, counted, exact
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 CALLS = 60
 NULL = None

@@ -12,7 +12,7 @@ import pytest
 from helpers import machine, pairs
 from helpers.watched import TEXTS, as_recorded, counted, exact
 
-pytestmark = pytest.mark.beside(uprobes=True)
+pytestmark = pytest.mark.beside
 
 THREADS = 8
 BUFFER = "--buffer=256M"
@@ -177,7 +177,6 @@ def test_slow_calls_only(place_probe, watched):
     assert waited["result"]["value"] == 46
 
 
-@pytest.mark.usefixtures("no_registers")
 def test_command(place_probe, watched_program, short_tmp):
     """All calls of a program, from its first on, have their values."""
     record, output = short_tmp / "record", short_tmp / "output"

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.watched import exact
 
-pytestmark = [pytest.mark.beside(uprobes=True), pytest.mark.usefixtures("no_registers")]
+pytestmark = pytest.mark.beside
 
 
 def get(target, path):
