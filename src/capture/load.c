@@ -314,7 +314,7 @@ static void *load_beside(void *arg)
 
 bool capture_loads_before_plan(const struct options *options)
 {
-	return mode_attaches(options->mode) && !options->timed && options->remap == REMAP_NEVER &&
+	return mode_attaches(options->mode) && !options->timed && options->remap != REMAP_ALWAYS &&
 	       !capture_runs_programs(options);
 }
 

@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "code/insn.h"
 #include "follow/follow.h"
+#include "inject/inject.h"
 #include "inject/private.h"
 #include "plan/timed.h"
 #include "runtime/sealed.h"
@@ -189,11 +190,17 @@ static int make_private(struct session *session, const struct private_place *pla
 			struct error *err)
 {
 	struct session_remap *remap = &session->remap;
+	struct inject_outcome outcome = { 0 };
+	int result;
 
-	int result = remap->code ? private_code_widen(remap->code, places, count, NULL, err) :
-				   private_code_create(&remap->code, &session->target.process,
-						       places, count, NULL, err);
-
+	if (remap->code) {
+		result = private_code_widen(remap->code, places, count, NULL, err);
+	} else {
+		result = private_code_create(&remap->code, &session->target.process, places, count,
+					     &outcome, err);
+		if (result == 0)
+			session_log_private(count, &outcome);
+	}
 	return result ? result : session_note_copies(session, places, count, err);
 }
 

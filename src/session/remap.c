@@ -35,12 +35,6 @@ bool session_may_remap(const struct session *session)
 	return session->options->remap != REMAP_NEVER;
 }
 
-/* Of breakpoints here: they do not fire, or a hypervisor has a part in it. */
-static bool are_not_to_be_trusted(void)
-{
-	return debug_registers_are_virtual() || !breakpoint_events_fire();
-}
-
 static bool needs_more_than_free(const struct plan *plan)
 {
 	size_t wanted = 0;
@@ -61,8 +55,8 @@ bool session_wants_remap(struct session *session)
 
 	if (session->options->remap != REMAP_AUTO || !mode_attaches(session->options->mode))
 		return session->options->remap == REMAP_ALWAYS;
-	session->remap.wanted =
-		are_not_to_be_trusted() || plan_lacks_registers(plan) || needs_more_than_free(plan);
+	session->remap.wanted = plan_lacks_registers(plan) || !breakpoint_events_fire() ||
+				needs_more_than_free(plan);
 	return session->remap.wanted;
 }
 
@@ -80,9 +74,26 @@ static bool has_lacked_register(const struct session *session)
 
 bool session_comes_to_want_remap(struct session *session)
 {
+	/* A hypervisor has a part in each debug exception: no reason to be late with the first. */
 	if (session->options->remap == REMAP_AUTO && !session->remap.wanted)
-		session->remap.wanted = are_not_to_be_trusted() || has_lacked_register(session);
+		session->remap.wanted = debug_registers_are_virtual() ||
+					!breakpoint_events_fire() || has_lacked_register(session);
 	return session->options->remap == REMAP_ALWAYS || session->remap.wanted;
+}
+
+/* That something has no uprobe: it was asked for, or has no register either. */
+static bool is_worth_telling(const struct session *session)
+{
+	return session->options->remap == REMAP_ALWAYS || session->options->verbose ||
+	       plan_lacks_registers(&session->plan);
+}
+
+static void tell_registers_only(const struct session *session, const struct error *why)
+{
+	if (is_worth_telling(session))
+		log_print(
+			"code compiled at run time has debug registers only (--share has all take turns): %s",
+			why->text);
 }
 
 /* Planning ------------------------------------------------------------------------------------ */
@@ -184,19 +195,18 @@ int session_plan_remap(struct session *session, struct error *err)
 	/* What was just being written when that was read is written by now. */
 	if (process_settle(&session->target.process, SETTLE_MS, &why) ||
 	    maps_read(&maps, &session->target.process, &why)) {
-		log_print(
-			"code compiled at run time has debug registers only (--share has all take turns): %s",
-			why.text);
+		tell_registers_only(session, &why);
 		return 0;
 	}
 	choice = choose_sites(&session->plan, &maps, &pages);
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
+	if (!is_worth_telling(session))
+		return 0;
 	if (choice.fileless)
 		log_print(
 			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
-	else if (choice.open &&
-		 (session->options->remap == REMAP_ALWAYS || plan_lacks_registers(&session->plan)))
+	else if (choice.open)
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
 			choice.open, choice.open + choice.remapped,
@@ -231,14 +241,12 @@ static void do_without(struct session *session, const struct error *why)
 {
 	struct plan *plan = &session->plan;
 
-	log_print(
-		"code compiled at run time has debug registers only (--share has all take turns): %s",
-		why->text);
 	for (size_t i = 0; i < plan->count; i++) {
 		if (site_is_remapped(&plan->sites[i]))
 			site_unmap(&plan->sites[i]);
 	}
 	plan_give_registers(plan, BREAKPOINTS_MAX);
+	tell_registers_only(session, why);
 }
 
 int session_note_copies(struct session *session, const struct private_place *places, size_t count,
@@ -249,6 +257,14 @@ int session_note_copies(struct session *session, const struct private_place *pla
 	for (size_t i = 0; i < count && result == 0; i++)
 		result = capture_add_copy(session->capture, places[i].address, err);
 	return result;
+}
+
+void session_log_private(size_t probes, const struct inject_outcome *outcome)
+{
+	log_print(
+		"its mapping of code compiled at run time is private until the end, for %zu probe%s: one thread of it was stopped for %llu us",
+		probes, probes == 1 ? "" : "s",
+		(unsigned long long)(outcome->stopped_ns / NS_PER_US));
 }
 
 int session_make_private(struct session *session, struct error *err)
@@ -276,9 +292,7 @@ int session_make_private(struct session *session, struct error *err)
 		do_without(session, &why);
 		return 0;
 	}
-	log_print(
-		"its mapping of code compiled at run time is private until the end, for %zu probes: one thread of it was stopped for %llu us",
-		count, (unsigned long long)(outcome.stopped_ns / NS_PER_US));
+	session_log_private(count, &outcome);
 	return 0;
 }
 

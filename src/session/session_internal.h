@@ -21,6 +21,7 @@
 
 struct count_bounds;
 struct debuginfod;
+struct inject_outcome;
 struct known_stack;
 struct known_stacks;
 struct launch;
@@ -214,6 +215,7 @@ bool session_comes_to_want_remap(struct session *session);
  */
 int session_plan_remap(struct session *session, struct error *err);
 int session_make_private(struct session *session, struct error *err);
+void session_log_private(size_t probes, const struct inject_outcome *outcome);
 int session_private_fd(const struct session *session);
 int session_note_copies(struct session *session, const struct private_place *places, size_t count,
 			struct error *err);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--remap=auto: code is made private only where debug registers do not suffice, or are not to be trusted."""
+"""Without --remap: code is made private only where debug registers do not suffice, or are not to be relied on."""
 
 import pathlib
 import re
+import time
 
 import pytest
 
@@ -29,8 +30,14 @@ def app():
         target.close()
 
 
+@pytest.fixture(autouse=True)
+def as_it_is(place_probe):
+    """As users have it who say nothing of this."""
+    place_probe.words = []
+
+
 def watch(place_probe, app, *options, numbers):
-    return place_probe.live("-c", "-j", "-v", *options, app.pid, *(f"Many.Generated::M{i:03}" for i in numbers))
+    return place_probe.live("-c", "-j", *options, app.pid, *(f"Many.Generated::M{i:03}" for i in numbers))
 
 
 def check_counts(app, live, numbers):
@@ -44,7 +51,7 @@ def check_counts(app, live, numbers):
 
 def test_no_register_is_free(place_probe, app):
     """Others have them all."""
-    live = watch(place_probe, app, "--remap=auto", numbers=[1])
+    live = watch(place_probe, app, numbers=[1])
     assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
     assert "--remap needs" not in check_counts(app, live, [1]).err
 
@@ -52,7 +59,7 @@ def test_no_register_is_free(place_probe, app):
 @pytest.mark.registers
 def test_more_than_registers(place_probe, app):
     numbers = range(1, 7)
-    live = watch(place_probe, app, "--remap=auto", numbers=numbers)
+    live = watch(place_probe, app, numbers=numbers)
     assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
     check_counts(app, live, numbers)
 
@@ -60,13 +67,34 @@ def test_more_than_registers(place_probe, app):
 @pytest.mark.registers
 @pytest.mark.breakpoints
 def test_few(place_probe, app):
-    """Of one method that is final by a register, on a machine that can be relied on."""
-    live = watch(place_probe, app, "--remap=auto", numbers=[1])
+    """One method has a debug register at once; it moves only on a machine where that cannot be relied on."""
+    live = watch(place_probe, app, "-v", numbers=[1])
+    assert live.has_said("by hardware breakpoints$") and not inject.is_private(app.pid, CODE)
+    if IS_VIRTUAL:
+        live.wait_err("1 body has moved to uprobes")
+        assert live.has_said("is private until the end")
+    else:
+        # It looks four times a second.
+        time.sleep(1)
     assert inject.is_private(app.pid, CODE) == (IS_VIRTUAL is not None)
     check_counts(app, live, [1])
 
 
-@pytest.mark.parametrize("options", [[], ["--remap=never"], ["--remap", "--no-remap"]], ids=" ".join)
+@pytest.mark.registers
+@pytest.mark.breakpoints
+def test_moves_while_it_is_called(place_probe, app):
+    """Whether it moves meanwhile or not, each call counts once."""
+    numbers = range(3)
+    live = watch(place_probe, app, "--strict", numbers=numbers)
+    made = [0] * many.NUMBER
+    for _ in range(30):
+        made = [had + now for had, now in zip(made, app.go(20))]
+    result = live.stop().expect(0)
+    counted = by_number(result.records("count"))
+    assert [counted[i] for i in numbers] == [made[i] for i in numbers], str(result)
+
+
+@pytest.mark.parametrize("options", [["--no-remap"], ["--remap=never"], ["--remap", "--no-remap"]], ids=" ".join)
 def test_never(place_probe, app, options):
     """Though there is no register; the option that is given last counts."""
     refused = place_probe.run("-c", *options, app.pid, "Many.Generated::M001").expect(4)
@@ -88,7 +116,7 @@ def test_registers_become_few(place_probe):
     numbers = range(1, 7)
     target = many.start("many10")
     try:
-        live = watch(place_probe, target, "--remap=auto", "--wait", numbers=numbers)
+        live = watch(place_probe, target, "-v", "--wait", numbers=numbers)
         assert not inject.is_private(target.pid, CODE)
         target.go(40)
         target.fill(400)
@@ -102,7 +130,7 @@ def test_registers_become_few(place_probe):
 
 def test_nothing_is_done_to_list(place_probe, app):
     """What a dry run shows has no uprobes in such code, unless they are asked for."""
-    sites = place_probe.run("-l", "-j", "--remap=auto", app.pid, "Many.Generated::M001").expect(0).records("site")
+    sites = place_probe.run("-l", "-j", app.pid, "Many.Generated::M001").expect(0).records("site")
     assert sites and all(site["file"] != "memfd:doublemapper" for site in sites)
     assert not inject.is_private(app.pid, CODE)
 
