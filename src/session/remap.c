@@ -81,11 +81,15 @@ bool session_comes_to_want_remap(struct session *session)
 	return session->options->remap == REMAP_ALWAYS || session->remap.wanted;
 }
 
-/* That something has no uprobe: it was asked for, or has no register either. */
+static bool is_asked_for(const struct session *session)
+{
+	return session->options->remap == REMAP_ALWAYS || session->options->verbose;
+}
+
+/* That something has no uprobe: it may have no register either. */
 static bool is_worth_telling(const struct session *session)
 {
-	return session->options->remap == REMAP_ALWAYS || session->options->verbose ||
-	       plan_lacks_registers(&session->plan);
+	return is_asked_for(session) || plan_lacks_registers(&session->plan);
 }
 
 static void tell_registers_only(const struct session *session, const struct error *why)
@@ -200,13 +204,11 @@ int session_plan_remap(struct session *session, struct error *err)
 	}
 	choice = choose_sites(&session->plan, &maps, &pages);
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
-	if (!is_worth_telling(session))
-		return 0;
-	if (choice.fileless)
+	if (choice.fileless && is_worth_telling(session))
 		log_print(
 			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
 			choice.fileless);
-	else if (choice.open)
+	else if (choice.open && is_asked_for(session))
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
 			choice.open, choice.open + choice.remapped,
