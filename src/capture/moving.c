@@ -57,7 +57,7 @@ static int attach(struct capture *capture, struct uprobe_site *sites, size_t cou
 		if (sites[i].error)
 			result = error_set(
 				err, sites[i].error,
-				"the kernel refused a probe in code that is private: %s (leave --remap out to do without such)",
+				"the kernel refused a probe in code that is private: %s (give --no-remap to do without such)",
 				strerror(-sites[i].error));
 	}
 	return result;

@@ -65,14 +65,14 @@ static int refuse_row(const struct injector *injector, const struct inject_answe
 	case INJECT_REFUSED:
 		return error_set(
 			err, -answer->error,
-			"cannot map %llx-%llx of process %d anew: its mmap() failed: %s; leave --remap out",
+			"cannot map %llx-%llx of process %d anew: its mmap() failed: %s; give --no-remap",
 			start, end, pid,
 			answer->error == ENOSYS ? "a seccomp filter forbids it" :
 						  strerror(answer->error));
 	default:
 		return error_set(
 			err, -EINVAL,
-			"cannot map %llx-%llx of process %d anew: these are no pages of a file; leave --remap out",
+			"cannot map %llx-%llx of process %d anew: these are no pages of a file; give --no-remap",
 			start, end, pid);
 	}
 }
@@ -97,32 +97,32 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 		read_name(answer->detail, name, sizeof(name));
 		return error_set(
 			err, -EBUSY,
-			"no thread of process %d (%s) can be stopped: process %d (%s) traces it; end that, or leave --remap out",
+			"no thread of process %d (%s) can be stopped: process %d (%s) traces it; end that, or give --no-remap",
 			pid, comm, answer->detail, name);
 	case INJECT_NOT_PERMITTED:
 		return error_set(
 			err, -EPERM,
-			"no thread of process %d (%s) can be stopped: tracing it is not permitted (%s); allow it, or leave --remap out",
+			"no thread of process %d (%s) can be stopped: tracing it is not permitted (%s); allow it, or give --no-remap",
 			pid, comm, "kernel.yama.ptrace_scope, or a security module");
 	case INJECT_MACHINE:
 		return error_set(
 			err, -ENOTSUP,
-			"no thread of process %d (%s) can be stopped: it runs 32-bit code; leave --remap out",
+			"no thread of process %d (%s) can be stopped: it runs 32-bit code; give --no-remap",
 			pid, comm);
 	case INJECT_IGNORES_TRAP:
 		return error_set(
 			err, -ENOTSUP,
-			"no thread of process %d (%s) is stopped: it ignores SIGTRAP, and would not any more; leave --remap out",
+			"no thread of process %d (%s) is stopped: it ignores SIGTRAP, and would not any more; give --no-remap",
 			pid, comm);
 	case INJECT_NO_INSTRUCTION:
 		return error_set(
 			err, -ENOTSUP,
-			"no thread of process %d (%s) is stopped: it has no instruction for a system call; leave --remap out",
+			"no thread of process %d (%s) is stopped: it has no instruction for a system call; give --no-remap",
 			pid, comm);
 	case INJECT_NO_THREAD:
 		return error_set(
 			err, -EAGAIN,
-			"no thread of process %d (%s) could be stopped within a second without it noticing; run again, or leave --remap out",
+			"no thread of process %d (%s) could be stopped within a second without it noticing; run again, or give --no-remap",
 			pid, comm);
 	case INJECT_FULL:
 		return error_set(
@@ -132,12 +132,12 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 	case INJECT_SECCOMP:
 		return error_set(
 			err, -EPERM,
-			"no thread of process %d (%s) is stopped: a seccomp filter would end it, or ask a supervisor, at mmap(); leave --remap out",
+			"no thread of process %d (%s) is stopped: a seccomp filter would end it, or ask a supervisor, at mmap(); give --no-remap",
 			pid, comm);
 	case INJECT_LOST:
 		return error_set(
 			err, -EIO,
-			"thread %d of process %d (%s) did not map the code as it was told to; leave --remap out",
+			"thread %d of process %d (%s) did not map the code as it was told to; give --no-remap",
 			answer->tid, pid, comm);
 	default:
 		return refuse_row(injector, answer, rows, count, err);
@@ -146,9 +146,9 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 
 static int refuse_silence(const struct injector *injector, int code, struct error *err)
 {
-	return error_set(
-		err, code, "the injector for process %d %s: run again, or leave --remap out",
-		injector->process->pid, code == -ETIMEDOUT ? "does not answer" : "has ended");
+	return error_set(err, code, "the injector for process %d %s: run again, or give --no-remap",
+			 injector->process->pid,
+			 code == -ETIMEDOUT ? "does not answer" : "has ended");
 }
 
 static int send_request(struct injector *injector, enum inject_kind kind,

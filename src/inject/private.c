@@ -103,7 +103,7 @@ static int open_once(struct private_code *code, struct error *err)
 	if (result)
 		return error_set(
 			err, result,
-			"cannot open the file in memory that process %d has its code in: %s (leave --remap out)",
+			"cannot open the file in memory that process %d has its code in: %s (give --no-remap)",
 			code->process->pid, strerror(-result));
 	return code->memory ? 0 : memory_open(&code->memory, code->process, err);
 }
@@ -139,7 +139,7 @@ static int add_row(struct private_code *code, const struct mapping *row, struct 
 	if (!row->shared && has_probes(code, row))
 		return error_set(
 			err, -EBUSY,
-			"code of process %d is private already: another place-probe has probes there; wait for its end, or leave --remap out",
+			"code of process %d is private already: another place-probe has probes there; wait for its end, or give --no-remap",
 			code->process->pid);
 	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
 		return error_set(err, -ENOMEM, "no memory for the target's code");
@@ -244,7 +244,7 @@ static int refuse_page(const struct private_code *code, uint64_t page, bool lack
 		return 0;
 	return error_set(
 		err, -ESTALE,
-		"the probes of process %d were removed: %s at 0x%llx%s; run again, without --remap if it comes back",
+		"the probes of process %d were removed: %s at 0x%llx%s; run again, with --no-remap if it comes back",
 		code->process->pid, lacks_probe ? "one" : "code that was thought to be final",
 		(unsigned long long)page, lacks_probe ? " was not in its place" : " was changed");
 }

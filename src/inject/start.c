@@ -99,14 +99,14 @@ pid_t injector_start(int process_fd, int parent_fd, int *channel_fd, struct erro
 	if (program_fd == -EACCES)
 		return error_set(
 			err, program_fd,
-			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only; set it to 0 or 1, or leave --remap out");
+			"cannot start the injector: vm.memfd_noexec forbids to execute what is in memory only; set it to 0 or 1, or give --no-remap");
 	if (program_fd < 0)
 		return error_set(err, program_fd,
-				 "cannot start the injector: %s (leave --remap out to do without)",
+				 "cannot start the injector: %s (give --no-remap to do without)",
 				 strerror(-program_fd));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return error_set(err, -errno,
-				 "cannot start the injector: %s (leave --remap out to do without)",
+				 "cannot start the injector: %s (give --no-remap to do without)",
 				 strerror(errno));
 	theirs = ends[1];
 	fds[0] = theirs;
@@ -120,7 +120,7 @@ pid_t injector_start(int process_fd, int parent_fd, int *channel_fd, struct erro
 
 		close(ends[0]);
 		return error_set(err, code,
-				 "cannot start the injector: %s (leave --remap out to do without)",
+				 "cannot start the injector: %s (give --no-remap to do without)",
 				 strerror(-code));
 	}
 	*channel_fd = ends[0];

@@ -314,7 +314,7 @@ static int check_compiled(struct session *session)
 		return 0;
 	return error_set(
 		&session->problem, -ESTALE,
-		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final; run again, without --remap if it comes back",
+		"the probes of process %d were removed: it has compiled a method to 0x%llx, where code was thought to be final; run again, with --no-remap if it comes back",
 		session->pid, (unsigned long long)at);
 }
 

@@ -134,7 +134,7 @@ int process_settle(const struct process *process, unsigned int most_ms, struct e
 	if (settling->count)
 		result = error_set(
 			err, -EAGAIN,
-			"thread %d of process %d has neither slept nor run long enough in %u ms to tell what it is doing; run again, or leave --remap out",
+			"thread %d of process %d has neither slept nor run long enough in %u ms to tell what it is doing; run again, or give --no-remap",
 			settling->list[0].tid, process->pid, most_ms);
 	settling_end(settling);
 	return result;
