@@ -198,10 +198,18 @@ NEEDS_MULTI = pytest.mark.skipif(not machine.has_uprobe_multi(),
                                  reason="this kernel has no uprobe_multi")
 
 
+@pytest.fixture
+def by_perf():
+    """An option. One test at a time has it, of all lanes."""
+    with machine.PERF_LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield "--uprobe-by=perf"
+
+
 @pytest.fixture(params=[pytest.param("multi", marks=NEEDS_MULTI), "perf"])
 def uprobe_by(request):
     """Both ways in which uprobes are attached, as options."""
-    return f"--uprobe-by={request.param}"
+    return request.getfixturevalue("by_perf") if request.param == "perf" else f"--uprobe-by={request.param}"
 
 
 @pytest.fixture(scope="session")

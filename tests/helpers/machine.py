@@ -14,6 +14,9 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "build"
 # Who has it has the CPU's debug registers, among all runs of the tests on this machine.
 REGISTERS_LOCK = pathlib.Path("/run/lock/place-probe-tests")
+# Who has it attaches by perf events. To remove such a uprobe the kernel waits for whoever is held at any, and lets nobody
+# attach one meanwhile: so a run's removal and another's hold wait for each other (docs/limits.md).
+PERF_LOCK = pathlib.Path("/run/lock/place-probe-tests-perf")
 APPS = BUILD / "apps"
 TRACING = pathlib.Path("/sys/kernel/tracing")
 

@@ -100,10 +100,10 @@ def test_main_thread_goes_meanwhile(place_probe, app, uprobe_by):
 
 
 @pytest.mark.kernel
-def test_main_thread_goes_and_is_replaced(place_probe, app):
+def test_main_thread_goes_and_is_replaced(place_probe, app, by_perf):
     """The perf events hang on another thread, and what was missed until then is told once."""
     app.workers(2)
-    live = place_probe.count("--uprobe-by=perf", "-i", "0.1", app.pid, STATIC)
+    live = place_probe.count(by_perf, "-i", "0.1", app.pid, STATIC)
     app.calls("static", 10)
     live.suspend()
     app.exit_main()

@@ -311,7 +311,8 @@ def test_help_and_version(place_probe):
 # What a word in the place of an option's value may be.
 VALUES = {"[RANGE]": "linear:0ms:50ms:5ms", "DUR": "10ms", "WHAT": "tid", "WHICH": "managed",
           "N": "5", "FILE": "/dev/null", "SEC": "1", "COUNT": "5", "TID": "1", "DIR|FILE": "/dev/null", "DIR": "/tmp",
-          "LEVELS": "1", "EXPR": "id == 1", "REGEX": "secret", "MS": "20", "[MS]": "20", "SIZE": "64M", "MEANS": "perf", "NAME": "json",
+          "LEVELS": "1", "EXPR": "id == 1", "REGEX": "secret", "MS": "20", "[MS]": "20", "[WHEN]": "auto", "SIZE": "64M",
+          "MEANS": "perf", "NAME": "json",
           "PATTERN": "App.*::*",
           "[ADDR:PORT]": "127.0.0.1:0"}
 OPTION_ENTRY = re.compile(r'\{ (?:\'(\w)\'|OPT_\w+), "([\w-]+)", (?:NULL|"([^"]+)"),\s')

@@ -170,14 +170,14 @@ INT3 = b"\xcc"
 
 
 @pytest.mark.parametrize("variant, code", [("fd10", "r2r"), ("sc9", "il"), ("sc8", "r2r")])
-def test_after_the_end(place_probe, start, plugin_of, variant, code):
+def test_after_the_end(place_probe, start, plugin_of, by_perf, variant, code):
     """What comes up when calls are not counted any more is held against no count."""
     app = start(variant)
     # One probe after the other is removed in some tens of milliseconds each.
     others = "System.Private.CoreLib!System.Guid::Try*"
     sites = place_probe.run("-l", "-j", app.pid, others).expect(0).records("site")
     addresses = [site["address"] for site in sites if site["mechanism"] == "uprobe"]
-    live = place_probe.count("--strict", "--uprobe-by=perf", app.pid, follow.KINDS["static"],
+    live = place_probe.count("--strict", by_perf, app.pid, follow.KINDS["static"],
                              follow.KINDS["tally"], others)
 
     def left():

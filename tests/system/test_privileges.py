@@ -91,8 +91,8 @@ def test_command_is_as_we_were(place_probe):
     live.finish()
 
 
-def test_uprobes_one_by_one(place_probe, target):
-    count_calls(place_probe.count("--uprobe-by=perf", target.pid, FUNCTION), target)
+def test_uprobes_one_by_one(place_probe, target, by_perf):
+    count_calls(place_probe.count(by_perf, target.pid, FUNCTION), target)
 
 
 @pytest.fixture

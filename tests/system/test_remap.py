@@ -380,10 +380,10 @@ def test_no_file(place_probe, start_app):
     assert app.quit() == 0
 
 
-def test_either_means(place_probe, start):
+def test_either_means(place_probe, start, by_perf):
     """By perf events as well."""
     app = start()
-    live = place_probe.count("--strict", "--uprobe-by=perf", "--remap", app.pid, *FINALS.values())
+    live = place_probe.count("--strict", by_perf, "--remap", app.pid, *FINALS.values())
     assert live.sites == len(FINALS) and live.has_said("by perf events")
     made = call_all(app)
     result = live.stop().expect(0)
