@@ -117,12 +117,24 @@ struct programs_latency capture_latency(const struct options *options)
 	};
 }
 
+/* May code that comes up, or moves, have another kind of probe than what is planned? */
+static bool expects_any_kind(const struct capture *capture)
+{
+	const struct options *options = capture->options;
+
+	if (options->wait || options->remap != REMAP_AUTO)
+		return options->wait || options->remap == REMAP_ALWAYS;
+	/* Precompiled code has all kinds that there are. */
+	return capture_planned(capture, MECHANISM_BREAKPOINT) ||
+	       !capture_planned(capture, MECHANISM_UPROBE);
+}
+
 void capture_calibrate(struct capture *capture)
 {
 	struct calibration calibration = {
 		.latency = capture_latency(capture->options),
 		.means = capture->means,
-		.any_kind = capture->options->wait || capture->options->remap != REMAP_NEVER,
+		.any_kind = expects_any_kind(capture),
 	};
 
 	calibration_want(&calibration, capture->plan);
