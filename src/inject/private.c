@@ -237,10 +237,15 @@ int private_code_fd(const struct private_code *code)
 	return code->fd;
 }
 
+bool private_code_is_gone(const struct private_code *code)
+{
+	return !process_is_alive(code->process) || memory_is_gone(code->memory);
+}
+
 static int refuse_page(const struct private_code *code, uint64_t page, bool lacks_probe,
 		       struct error *err)
 {
-	if (!process_is_alive(code->process))
+	if (private_code_is_gone(code))
 		return 0;
 	return error_set(
 		err, -ESTALE,
@@ -311,7 +316,7 @@ int private_code_share(struct private_code *code, struct error *err)
 
 	if (result == 0)
 		result = see_shared(code, err);
-	return result && process_is_alive(code->process) ? result : 0;
+	return result && !private_code_is_gone(code) ? result : 0;
 }
 
 void private_code_destroy(struct private_code *code)

@@ -7,6 +7,7 @@
 #ifndef INJECT_PRIVATE_H
 #define INJECT_PRIVATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,9 @@ int private_code_fd(const struct private_code *code);
  * where the target has exited.
  */
 int private_code_check(const struct private_code *code, struct error *err);
+
+/* Is there nothing to be private any more: has the target exited, or executed another program? */
+bool private_code_is_gone(const struct private_code *code);
 
 /*
  * All probes have been removed: share it again, and see that it is. -errno with @err set; if that

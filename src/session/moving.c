@@ -254,7 +254,7 @@ static int move(struct session *session)
 	result = attach(session, places, count, &session->problem);
 	free(places);
 	if (result)
-		return process_is_alive(&session->target.process) ? result : 0;
+		return private_code_is_gone(remap->code) ? 0 : result;
 	remap->moving = true;
 	/* If that cannot be begun it is tried again. */
 	(void)settling_begin(&remap->settling, &session->target.process, NULL);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "capture/opening.h"
 #include "follow/follow.h"
 #include "inject/inject.h"
 #include "inject/private.h"
@@ -35,6 +36,15 @@ bool session_may_remap(const struct session *session)
 	return session->options->remap != REMAP_NEVER;
 }
 
+/* By perf events each probe takes tens of milliseconds to remove: nobody gets hundreds unasked. */
+static bool may_by_itself(const struct session *session)
+{
+	const struct options *options = session->options;
+
+	return options->remap == REMAP_AUTO && options->uprobe_by != UPROBE_BY_PERF &&
+	       capture_opening_has_multi(session->opening);
+}
+
 static bool needs_more_than_free(const struct plan *plan)
 {
 	size_t wanted = 0;
@@ -53,7 +63,7 @@ bool session_wants_remap(struct session *session)
 {
 	const struct plan *plan = &session->plan;
 
-	if (session->options->remap != REMAP_AUTO || !mode_attaches(session->options->mode))
+	if (!mode_attaches(session->options->mode) || !may_by_itself(session))
 		return session->options->remap == REMAP_ALWAYS;
 	session->remap.wanted = plan_lacks_registers(plan) || !breakpoint_events_fire() ||
 				needs_more_than_free(plan);
@@ -75,7 +85,7 @@ static bool has_lacked_register(const struct session *session)
 bool session_comes_to_want_remap(struct session *session)
 {
 	/* A hypervisor has a part in each debug exception: no reason to be late with the first. */
-	if (session->options->remap == REMAP_AUTO && !session->remap.wanted)
+	if (!session->remap.wanted && may_by_itself(session))
 		session->remap.wanted = debug_registers_are_virtual() ||
 					!breakpoint_events_fire() || has_lacked_register(session);
 	return session->options->remap == REMAP_ALWAYS || session->remap.wanted;

@@ -72,6 +72,14 @@ int memory_create(struct memory **out, memory_source read, void *ctx, struct err
 	return 0;
 }
 
+bool memory_is_gone(const struct memory *memory)
+{
+	uint8_t byte;
+
+	/* What is not mapped in memory that is there cannot be read, and is no end. */
+	return pread(memory->fd, &byte, 1, 0) == 0;
+}
+
 int memory_open(struct memory **out, struct process *process, struct error *err)
 {
 	struct memory *memory;

@@ -31,6 +31,12 @@ int memory_open(struct memory **memory, struct process *process, struct error *e
 int memory_create(struct memory **memory, memory_source read, void *ctx, struct error *err);
 void memory_destroy(struct memory *memory);
 
+/*
+ * Of memory_open(): is there no such memory any more? A process that exits has lost it a moment
+ * before it is gone, and one that executes a program has another.
+ */
+bool memory_is_gone(const struct memory *memory);
+
 /* Drop what was read: what is read from now on is as the target has it then. */
 void memory_forget(struct memory *memory);
 

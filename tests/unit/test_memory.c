@@ -2,7 +2,9 @@
 /* memory.h: what is read of a target, when, and what is not there. */
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -277,6 +279,28 @@ UNIT_TEST(a_process)
 	look = look_into(memory);
 	(void)look_u8(&look, UINT64_MAX);
 	assert_true(look.bad);
+	memory_destroy(memory);
+}
+
+UNIT_TEST(a_process_that_ends)
+{
+	_cleanup_(process_deinit) struct process process;
+	struct memory *memory;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(process_init(&process, child, NULL), 0);
+	assert_int_equal(memory_open(&memory, &process, NULL), 0);
+	assert_false(memory_is_gone(memory));
+	assert_int_equal(kill(child, SIGKILL), 0);
+	/* It is still there then, as a zombie is. */
+	assert_int_equal(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
+	assert_true(memory_is_gone(memory));
+	assert_int_equal(waitpid(child, NULL, 0), child);
 	memory_destroy(memory);
 }
 
