@@ -115,13 +115,17 @@ class Cycles:
         self.beside = Beside(self.app.pid)
 
     def end(self):
-        """As it would without all that."""
+        """As it would without all that, and with probes in it."""
         self.app.ask("beside off", "beside")
         self.app.go(1)
         self.beside.close()
         self.counts["bytes of events"] += self.beside.bytes
         self.counts["processes"] += self.beside.started
+        # That code goes with the process is no change of it.
+        live = self.place_probe.count("--remap", self.app.pid, many.PATTERN)
         assert self.app.quit(5) == 5
+        live.finish().expect(0)
+        self.counts["end"] += 1
         self.close()
 
     def close(self):
