@@ -183,7 +183,7 @@ static int attach_sites(struct capture *capture, const int *file_fds, int privat
 		return 0;
 	/* They get uprobes as soon as their pages are sealed. */
 	if (uprobe_result == 0 && breakpoint_result == -ENOSPC &&
-	    capture->options->remap != REMAP_NEVER)
+	    options_may_remap(capture->options))
 		return 0;
 	if (uprobe_result == 0 && breakpoint_result)
 		error_fill(err, "%s", capture->breakpoint_problem.text);

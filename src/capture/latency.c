@@ -122,11 +122,11 @@ static bool expects_any_kind(const struct capture *capture)
 {
 	const struct options *options = capture->options;
 
-	if (options->wait || options->remap != REMAP_AUTO)
-		return options->wait || options->remap == REMAP_ALWAYS;
+	if (options->wait || options->remap == REMAP_ALWAYS)
+		return true;
 	/* Precompiled code has all kinds that there are. */
-	return capture_planned(capture, MECHANISM_BREAKPOINT) ||
-	       !capture_planned(capture, MECHANISM_UPROBE);
+	return options->remap == REMAP_AUTO && (capture_planned(capture, MECHANISM_BREAKPOINT) ||
+						!capture_planned(capture, MECHANISM_UPROBE));
 }
 
 void capture_calibrate(struct capture *capture)

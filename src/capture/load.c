@@ -203,9 +203,9 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.follow_events,
 		  capture->natives_only ? NATIVE_RING_BYTES : FOLLOW_RING_BYTES },
 		{ bpf->maps.breakpoint_sites, breakpoint_addresses(capture) },
-		{ bpf->maps.moving_sites, options->remap != REMAP_NEVER ? sites : 1 },
-		{ bpf->maps.moving_marks, options->remap != REMAP_NEVER ? MOVING_THREADS : 1 },
-		{ bpf->maps.copied_pages, options->remap != REMAP_NEVER ? COPIED_PAGES : 1 },
+		{ bpf->maps.moving_sites, options_may_remap(options) ? sites : 1 },
+		{ bpf->maps.moving_marks, options_may_remap(options) ? MOVING_THREADS : 1 },
+		{ bpf->maps.copied_pages, options_may_remap(options) ? COPIED_PAGES : 1 },
 	};
 	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 

@@ -162,6 +162,12 @@ static inline bool mode_attaches(enum mode mode)
 /* Is each hit, or each slow call, reported? Else the kernel counts, and the end tells. */
 bool options_report_hits(const struct options *options);
 
+/* May code compiled at run time be mapped anew, by itself or since that was asked for? */
+static inline bool options_may_remap(const struct options *options)
+{
+	return options->remap != REMAP_NEVER;
+}
+
 /* How many buckets --hist=linear has between MIN and MAX. */
 size_t options_linear_count(const struct options *options);
 

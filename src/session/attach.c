@@ -190,7 +190,7 @@ static int start_following(struct session *session, struct error *err)
 	session->followed = (struct followed){
 		.methods = &session->asked.methods,
 		.verbose = session->options->verbose,
-		.remap = session_may_remap(session),
+		.remap = options_may_remap(session->options),
 		.plan = &session->plan,
 		.patterns = session->asked.method_patterns,
 		.first = session->plan.count,
@@ -291,7 +291,7 @@ static void log_turns(const struct session *session)
 			"time are in use than there are debug registers, %d",
 			follow_method_count(follow), session_registers(session));
 	add_guaranteed(follow, &text);
-	if (!session_may_remap(session))
+	if (!options_may_remap(session->options))
 		text_add(&text, "; --remap needs no register");
 	log_print("%s", text_chars(&text));
 	text_deinit(&text);

@@ -284,7 +284,7 @@ int session_tend_remap(struct session *session)
 	uint64_t now = clock_now_ns();
 	bool settled;
 
-	if (!session_may_remap(session) || !session->followed.follow)
+	if (!options_may_remap(session->options) || !session->followed.follow)
 		return 0;
 	if (remap->moving && !remap->settling &&
 	    settling_begin(&remap->settling, &session->target.process, NULL))

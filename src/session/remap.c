@@ -31,11 +31,6 @@ enum {
 
 /* Whether ------------------------------------------------------------------------------------- */
 
-bool session_may_remap(const struct session *session)
-{
-	return session->options->remap != REMAP_NEVER;
-}
-
 /* By perf events each probe takes tens of milliseconds to remove: nobody gets hundreds unasked. */
 static bool may_by_itself(const struct session *session)
 {
@@ -45,28 +40,14 @@ static bool may_by_itself(const struct session *session)
 	       capture_opening_has_multi(session->opening);
 }
 
-static bool needs_more_than_free(const struct plan *plan)
-{
-	size_t wanted = 0;
-	int free_registers;
-
-	for (size_t i = 0; i < plan->count; i++) {
-		if (plan->sites[i].mechanism == MECHANISM_BREAKPOINT)
-			wanted += site_probe_count(&plan->sites[i]);
-	}
-	free_registers = wanted ? breakpoints_free(NULL) : 0;
-	/* Where that is not known, attaching will show. */
-	return free_registers >= 0 && wanted > (size_t)free_registers;
-}
-
 bool session_wants_remap(struct session *session)
 {
-	const struct plan *plan = &session->plan;
+	int wanted, free_registers;
 
 	if (!mode_attaches(session->options->mode) || !may_by_itself(session))
 		return session->options->remap == REMAP_ALWAYS;
-	session->remap.wanted = plan_lacks_registers(plan) || !breakpoint_events_fire() ||
-				needs_more_than_free(plan);
+	session->remap.wanted = plan_lacks_registers(&session->plan) || !breakpoint_events_fire() ||
+				session_wants_more_registers(session, &wanted, &free_registers);
 	return session->remap.wanted;
 }
 

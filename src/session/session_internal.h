@@ -199,11 +199,10 @@ static inline enum session_event session_fail(struct session *session, enum exit
 enum session_event session_refuse_unplaceable(struct session *session, struct error *err);
 
 /*
- * May it be done at all? Is it to be done, as the plan has it; or as it is while the target runs,
+ * --remap: is it to be done, as the plan has it; or as it is while the target runs,
  * which is asked again and again? With --remap=auto it is where code compiled at run time has not
  * registers enough, or where breakpoints are not to be trusted: in a virtual machine.
  */
-bool session_may_remap(const struct session *session);
 bool session_wants_remap(struct session *session);
 bool session_comes_to_want_remap(struct session *session);
 
@@ -335,6 +334,8 @@ void session_add_registers(const struct session *session, struct text *out);
 bool session_lacks_registers(const struct session *session);
 void session_log_registers(const struct session *session);
 void session_log_registers_wanted(const struct session *session);
+/* Do the plan's breakpoints need more than are free? How many; and are free: -errno, unknown. */
+bool session_wants_more_registers(const struct session *session, int *wanted, int *free_registers);
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*

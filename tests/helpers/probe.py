@@ -14,7 +14,6 @@ from . import machine, records
 
 # What is exact must not depend on how busy a machine is; only how long somebody waits does.
 PATIENT = ["--hold", "5000"]
-# With one of these it attaches nothing.
 DEAD = "hardware breakpoints do not fire on this machine"
 ATTACHED = re.compile(r"^place-probe: attached (\d+) sites? to (\d+)\b")
 
@@ -219,7 +218,7 @@ class Live:
 
 
 class PlaceProbe:
-    """The program under test. In a lane where others have the debug registers it may only look."""
+    """The program under test."""
 
     def __init__(self, path, env=None):
         self.path = path
