@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tree, the kernel and the processes that the tests run on."""
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -137,6 +138,31 @@ def thread_states(pid):
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has just ended
     return states
+
+
+def children(pid):
+    """The processes that a process has started and that are still there."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(child) for child in task.read_text(encoding="ascii").split()]
+    return found
+
+
+def stacks_of(pid):
+    """Where the threads of a process and of those that it has started are: for who reads that one hangs."""
+    said = []
+    for process in [pid, *children(pid)]:
+        for task in sorted(pathlib.Path(f"/proc/{process}/task").glob("*")):
+            said.append(f"thread {task.name} of {process}")
+            for name in ("comm", "wchan", "syscall", "stack"):
+                with contextlib.suppress(OSError):
+                    said.append(f"{name}: {(task / name).read_text().strip()}")
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            said.append(subprocess.run(["gdb", "-nx", "-q", "-batch", "-p", str(process), "-ex", "thread apply all bt 20"],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       text=True, errors="replace", timeout=60).stdout)
+    return "\n".join(said)
 
 
 def system_seconds(pid):

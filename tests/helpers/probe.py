@@ -125,8 +125,9 @@ class Live:
 
     def wait_attached(self):
         if not self.has_attached():
+            where = "" if self.has_ended() else f"after {self.timeout} s it is here:\n{machine.stacks_of(self.process.pid)}\n"
             self.process.kill()
-            raise AssertionError(f"place-probe did not attach:\n{self._collect()}")
+            raise AssertionError(f"place-probe did not attach:\n{where}{self._collect()}")
         return self
 
     def wait_out(self, condition, what):
@@ -204,8 +205,9 @@ class Live:
         try:
             return self._collect()
         except subprocess.TimeoutExpired:
+            where = machine.stacks_of(self.process.pid)
             self.process.kill()
-            raise AssertionError(f"place-probe did not end:\n{self._collect()}") from None
+            raise AssertionError(f"place-probe did not end; it is here:\n{where}\n{self._collect()}") from None
 
     def stop(self, number=signal.SIGINT):
         self.process.send_signal(number)
