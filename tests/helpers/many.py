@@ -38,6 +38,10 @@ class Many(apps.App):
     def fill(self, number):
         self.ask(f"fill {number}", "filled")
 
+    def weigh(self, megabytes):
+        """Its end takes so much longer: about a tenth of a second for each 1,000."""
+        self.ask(f"weigh {megabytes}", "weighs")
+
     @contextlib.contextmanager
     def beside(self):
         self.ask("beside on", "beside")

@@ -55,6 +55,19 @@ def test_no_register_is_free(place_probe, app):
     assert "--remap needs" not in check_counts(app, live, [1]).err
 
 
+@pytest.mark.parametrize("way", ["exits", "killed"])
+def test_end_takes_time(place_probe, app, way):
+    """While a process exits its memory is gone and it is not: nothing was changed in it."""
+    app.weigh(1500)
+    live = watch(place_probe, app, numbers=[1])
+    made = app.go(5)
+    if way == "exits":
+        assert app.quit(3) == 3
+    else:
+        app.process.kill()
+    assert by_number(live.finish().expect(0).records("count"))[1] == made[1]
+
+
 @pytest.mark.registers
 def test_more_than_registers(place_probe, app):
     numbers = range(1, 7)

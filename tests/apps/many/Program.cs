@@ -6,9 +6,11 @@
 //   fill NUMBER           have so many other methods compiled
 //   beside on|off         have generics, dynamic methods and collectible code come up, and exceptions thrown
 //   counts, times         what was counted so far: calls by method; calls, and nanoseconds at least and at most
+//   weigh MB              have so much memory in use, so that its end takes time
 //   quit CODE
 using System;
 using System.Linq;
+using System.Runtime.InteropServices;
 using System.Threading;
 
 namespace Many;
@@ -44,11 +46,25 @@ internal static class Program
                 case "times":
                     Console.WriteLine("times " + string.Join(' ', Timed.Totals()));
                     break;
+                case "weigh":
+                    Weigh(long.Parse(words[1]) << 20);
+                    Console.WriteLine("weighs");
+                    break;
                 case "quit":
                     return int.Parse(words[1]);
             }
         }
         return 0;
+    }
+
+    /// <summary>Each page of it is touched, and none is part of the heap.</summary>
+    private static unsafe void Weigh(long bytes)
+    {
+        byte* memory = (byte*)NativeMemory.Alloc((nuint)bytes);
+        for (long at = 0; at < bytes; at += Environment.SystemPageSize)
+        {
+            memory[at] = 1;
+        }
     }
 
     private static void OnThreads(int number, ThreadStart work)
