@@ -61,10 +61,10 @@ def by_number(records, key="calls"):
     return counted
 
 
-def wrong_counts(result, made):
-    """{number: (counted, made)} of counts that are too high, or too low without a word."""
+def wrong_counts(result, made, numbers=range(NUMBER)):
+    """{number: (counted, made)} of those whose counts are too high, or too low without a word."""
     counts = result.records("count")
     counted = by_number(counts)
     doubtful = by_number([{"method": record["method"], "calls": bool(record["lower_bound"])} for record in counts])
-    return {number: (counted[number], made[number]) for number in range(NUMBER)
+    return {number: (counted[number], made[number]) for number in numbers
             if counted[number] > made[number] or (counted[number] < made[number] and not doubtful[number])}
