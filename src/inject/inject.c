@@ -48,6 +48,14 @@ static void read_name(pid_t pid, char *name, size_t size)
 	fclose(file);
 }
 
+int inject_refuse_taken(const struct process *process, struct error *err)
+{
+	return error_set(
+		err, -EBUSY,
+		"code of process %d is private already: another place-probe has probes there; wait for its end, or give --no-remap",
+		process->pid);
+}
+
 static int refuse_row(const struct injector *injector, const struct inject_answer *answer,
 		      const struct inject_row *rows, size_t count, struct error *err)
 {
@@ -129,6 +137,8 @@ static int refuse(const struct injector *injector, const struct inject_answer *a
 			err, -ENOSPC,
 			"more than %d pieces of code of process %d (%s) cannot be mapped anew: probe fewer methods with --remap",
 			INJECT_GUARDED_MAX, pid, comm);
+	case INJECT_TAKEN:
+		return inject_refuse_taken(injector->process, err);
 	case INJECT_SECCOMP:
 		return error_set(
 			err, -EPERM,

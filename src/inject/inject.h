@@ -39,9 +39,11 @@ int injector_create(struct injector **injector, const struct process *process, s
  * Make @rows private, each of them executable pages of one file that nobody may write and that the
  * target has a descriptor of. Of such a row only pages that the target never writes again may get
  * probes, as a page with a probe is a copy. Fails with -EAGAIN if no thread could be stopped
- * without the program noticing, with -ESTALE if a row is not what is mapped there, with -EPERM if a
- * filter refuses; rows before the one that failed may be private then. All stay so until they are
- * shared again, by the next call, by injector_destroy() or by the end of this process.
+ * without the program noticing, with -EBUSY where another place-probe has rows of that file that
+ * are private, or are about to be shared again, with -ESTALE if a row is not what is mapped there,
+ * with -EPERM if a filter refuses; rows before the one that failed may be private then. All stay so
+ * until they are shared again, by the next call, by injector_destroy() or by the end of this
+ * process.
  *
  * What is reserved and not used yet (no access at all) is not taken: if the target began to use it
  * in that moment, it would lose the access again.
@@ -55,6 +57,9 @@ int injector_make_shared(struct injector *injector, const struct inject_row *row
 
 /* Share all again. If that fails the injector goes on trying once it is destroyed. */
 int injector_restore(struct injector *injector, struct inject_outcome *outcome, struct error *err);
+
+/* Set @err: another place-probe has made code of @process private. -EBUSY. */
+int inject_refuse_taken(const struct process *process, struct error *err);
 
 /* The injector's own process. */
 pid_t injector_pid(const struct injector *injector);

@@ -40,6 +40,7 @@ enum inject_result {
 	INJECT_NO_THREAD,      /* that can be stopped unseen, within the time there is */
 	INJECT_OTHER_ROW,      /* row `detail` is not what is mapped there */
 	INJECT_FULL,	       /* too many rows are private already */
+	INJECT_TAKEN,	       /* by the injector of another place-probe */
 	INJECT_SECCOMP,	       /* a filter would end or hold it */
 	INJECT_REFUSED,	       /* by the kernel, for row `detail` */
 	INJECT_LOST,	       /* the thread did not do what it was to do */

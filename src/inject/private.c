@@ -137,10 +137,7 @@ static int add_row(struct private_code *code, const struct mapping *row, struct 
 	if (result)
 		return result;
 	if (!row->shared && has_probes(code, row))
-		return error_set(
-			err, -EBUSY,
-			"code of process %d is private already: another place-probe has probes there; wait for its end, or give --no-remap",
-			code->process->pid);
+		return inject_refuse_taken(code->process, err);
 	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
 		return error_set(err, -ENOMEM, "no memory for the target's code");
 	code->rows[code->row_count++] = (struct inject_row){

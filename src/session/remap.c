@@ -83,12 +83,14 @@ static bool is_worth_telling(const struct session *session)
 	return is_asked_for(session) || plan_lacks_registers(&session->plan);
 }
 
-static void tell_registers_only(const struct session *session, const struct error *why)
+static void tell_registers_only(struct session *session, const struct error *why)
 {
-	if (is_worth_telling(session))
-		log_print(
-			"code compiled at run time has debug registers only (--share has all take turns): %s",
-			why->text);
+	if (!is_worth_telling(session))
+		return;
+	session->remap.told = true;
+	log_print(
+		"code compiled at run time has debug registers only (--share has all take turns): %s",
+		why->text);
 }
 
 /* Planning ------------------------------------------------------------------------------------ */

@@ -140,19 +140,10 @@ def thread_states(pid):
     return states
 
 
-def children(pid):
-    """The processes that a process has started and that are still there."""
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += [int(child) for child in task.read_text(encoding="ascii").split()]
-    return found
-
-
 def stacks_of(pid):
     """Where the threads of a process and of those that it has started are: for who reads that one hangs."""
     said = []
-    for process in [pid, *children(pid)]:
+    for process in [pid, *all_children_of(pid)]:
         for task in sorted(pathlib.Path(f"/proc/{process}/task").glob("*")):
             said.append(f"thread {task.name} of {process}")
             for name in ("comm", "wchan", "syscall", "stack"):

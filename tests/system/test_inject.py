@@ -280,6 +280,23 @@ def test_left_behind(start):
     finish(target)
 
 
+def test_one_at_a_time(start):
+    """Who has a file's rows has them until they are shared again, with probes in them or not."""
+    target = start("futex")
+    with inject.on(target.pid) as first, inject.on(target.pid) as second:
+        inject.done(first.ask("private"))
+        answer = second.ask("private")
+        assert answer["code"] == -16 and "another place-probe" in answer["error"] and answer["stops"] == 0, answer
+        assert inject.is_private(target.pid)
+        assert first.end() == 0
+        assert not inject.is_private(target.pid)
+        inject.done(second.ask("private"))
+        assert inject.is_private(target.pid)
+        assert second.end() == 0
+    assert not inject.is_private(target.pid)
+    finish(target)
+
+
 APPS = ["il8", "il9", "fd10"]
 KINDS = ["static", "instance", "throws", "finally", "recurse", "box-int"]
 # Smaller ones are no heaps of code.

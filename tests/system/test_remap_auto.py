@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.beside,
 # There a hypervisor has a part in each debug exception.
 IS_VIRTUAL = re.search(r"^flags\s*:.*\bhypervisor\b", pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii"), re.M)
 CODE = many.CODE
+PAIRS = 6
 
 
 @pytest.fixture
@@ -54,6 +55,24 @@ def test_no_register_is_free(place_probe, app):
     live = watch(place_probe, app, numbers=[1])
     assert live.has_said("is private until the end") and inject.is_private(app.pid, CODE)
     assert "--remap needs" not in check_counts(app, live, [1]).err
+
+
+def test_two_at_once(place_probe, app):
+    """One has its probes there first; the other has what registers there are, and uprobes once the first has ended."""
+    for _ in range(PAIRS):
+        runs = [place_probe.start("-c", "-j", app.pid, f"Many.Generated::M0{digit}*") for digit in (0, 1)]
+        machine.wait_until(lambda: any(live.has_said("is private until the end") for live in runs), "one is there")
+        assert all(live.has_attached() for live in runs)
+        (first,), (second,) = ([live for live in runs if live.has_said("is private until the end") == had]
+                               for had in (True, False))
+        assert second.has_said("another place-probe has probes there")
+        made = app.go(1)
+        result = first.stop().expect(0)
+        wrong = many.wrong_counts(result, made, range(10) if first is runs[0] else range(10, 20))
+        assert result.calls() and not wrong, f"{wrong}\n{result}"
+        second.wait_err("is private until the end")
+        second.stop()
+        assert not inject.is_private(app.pid, CODE) and inject.anonymous(app.pid, CODE) == 0
 
 
 @pytest.mark.parametrize("way", ["exits", "killed"])

@@ -112,6 +112,8 @@ static enum inject_result make_private(struct injector_state *state,
 				       const struct inject_request *request,
 				       struct inject_answer *answer)
 {
+	if (request->count && !subject_lock(&state->subject, request->rows[0].fd))
+		return INJECT_TAKEN;
 	if (!guard_add(&state->guard, request->rows, request->count))
 		return INJECT_FULL;
 	return burst_run(&state->subject, request->rows, request->count, false, answer,
@@ -218,7 +220,7 @@ static void restore(struct injector_state *state)
 int main(void)
 {
 	static struct injector_state state = {
-		.subject = { .process_fd = INJECT_PROCESS_FD, .memory_fd = -1 },
+		.subject = { .process_fd = INJECT_PROCESS_FD, .memory_fd = -1, .lock_fd = -1 },
 	};
 	sigset_t child;
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -207,6 +208,34 @@ bool subject_rows(struct subject *subject, const struct inject_row *rows, size_t
 }
 
 /* Is the page at @address as that at @offset of the file? */
+/* The file of the target's descriptor @their_fd, if it is one that opening does nothing to. */
+static int open_their_file(const struct subject *subject, int their_fd)
+{
+	_cleanup_close_ int path_fd = -1;
+	struct stat file;
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", their_fd);
+	path_fd = subject_open(subject, subject->view, name, O_PATH);
+	if (path_fd < 0 || fstat(path_fd, &file) != 0 || !S_ISREG(file.st_mode))
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+bool subject_lock(struct subject *subject, int fd)
+{
+	if (subject->lock_fd >= 0)
+		return true;
+	subject->lock_fd = open_their_file(subject, fd);
+	if (subject->lock_fd < 0 || flock(subject->lock_fd, LOCK_EX | LOCK_NB) == 0 ||
+	    errno != EWOULDBLOCK)
+		return true;
+	close(subject->lock_fd);
+	subject->lock_fd = -1;
+	return false;
+}
+
 static bool page_is_as_file(const struct subject *subject, uint64_t address, int file_fd,
 			    uint64_t offset)
 {

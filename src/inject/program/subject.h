@@ -18,6 +18,7 @@ struct subject {
 	int process_fd; /* /proc/PID */
 	pid_t view;	/* a live thread: the main one may have exited */
 	int memory_fd;	/* bound to the memory that it had then: an exec makes it read nothing */
+	int lock_fd;	/* of the file with its code, or -1 */
 	uint64_t instruction; /* in that memory, one that makes a system call */
 	struct lines lines;
 };
@@ -53,6 +54,12 @@ struct row_state {
 /* @states of @rows. False if the table cannot be read: the process has gone. */
 bool subject_rows(struct subject *subject, const struct inject_row *rows, size_t count,
 		  struct row_state *states);
+
+/*
+ * Have the target's code to ourselves, until this process ends: by a lock of the file that @fd, a
+ * descriptor of the target, is of. What cannot be locked is nobody's. False: another has it.
+ */
+bool subject_lock(struct subject *subject, int fd);
 
 /*
  * How many pages of @row the process has copies of its own of; with @differing, only those that are
