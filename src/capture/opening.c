@@ -12,6 +12,7 @@
 
 struct capture_opening {
 	pthread_t thread;
+	pthread_mutex_t waiting; /* a thread is joined once, whoever waits for it */
 	bool running;
 	bool has_multi;
 	struct place_probe_bpf *bpf; /* NULL: it has been taken, or there is none */
@@ -28,9 +29,11 @@ static void *open_beside(void *arg)
 
 static void await(struct capture_opening *opening)
 {
+	pthread_mutex_lock(&opening->waiting);
 	if (opening->running)
 		pthread_join(opening->thread, NULL);
 	opening->running = false;
+	pthread_mutex_unlock(&opening->waiting);
 }
 
 struct capture_opening *capture_opening_begin(void)
@@ -39,9 +42,11 @@ struct capture_opening *capture_opening_begin(void)
 
 	if (!opening)
 		return NULL;
+	pthread_mutex_init(&opening->waiting, NULL);
 	opening->running = pthread_create(&opening->thread, NULL, open_beside, opening) == 0;
 	if (opening->running)
 		return opening;
+	pthread_mutex_destroy(&opening->waiting);
 	free(opening);
 	return NULL;
 }
@@ -72,5 +77,6 @@ void capture_opening_destroy(struct capture_opening *opening)
 		return;
 	await(opening);
 	place_probe_bpf__destroy(opening->bpf);
+	pthread_mutex_destroy(&opening->waiting);
 	free(opening);
 }

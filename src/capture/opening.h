@@ -17,7 +17,7 @@ struct capture_opening *capture_opening_begin(void);
 /* The programs, opened, and others the next time; NULL with errno set. @opening may be NULL. */
 struct place_probe_bpf *capture_opening_take(struct capture_opening *opening);
 
-/* As uprobe_multi_works(). @opening may be NULL. */
+/* As uprobe_multi_works(), to any thread. @opening may be NULL. */
 bool capture_opening_has_multi(struct capture_opening *opening);
 
 void capture_opening_destroy(struct capture_opening *opening);
