@@ -54,8 +54,8 @@ def of_values(pid, words, function, binary=None):
     return [binary or machine.BUILD / "place-probe", *words, pid, f"priced!priced_{function}"]
 
 
-def traced(pid, function, what):
-    return ["bpftrace", "-p", pid, "-e", f"uprobe:{PRICED}:priced_{function} {{ {what} }}"]
+def traced(pid, function, what, where=""):
+    return ["bpftrace", "-p", pid, "-e", f"uprobe:{PRICED}:priced_{function} {where} {{ {what} }}"]
 
 
 def commands(pid, binary=None):
@@ -66,6 +66,7 @@ def commands(pid, binary=None):
         count: ("ints", COUNTED, None),
         "-c --if, rejects an int": ("ints", [*COUNTED, "--if=second > 0"], count),
         "-c --if, accepts an int": ("ints", [*COUNTED, "--if=second <= 0"], count),
+        "-c --if, rejects an int in an object": ("object", [*COUNTED, "--if=order.number == 1"], count),
         "-c --if, rejects a string by its last character": (
             "text", [*COUNTED, '--if=text == "thirty-two characters, not more!"'], count),
         "-c --if, rejects a string by its first": ("text", [*COUNTED, '--if=text == "another"'], count),
@@ -81,6 +82,11 @@ def commands(pid, binary=None):
     if shutil.which("bpftrace"):
         found |= {
             "bpftrace, count()": ("ints", traced(pid, "ints", "@ = count();"), None),
+            "bpftrace, rejects an int": ("ints", traced(pid, "ints", "@ = count();", "/(int32)arg1 > 0/"), "bpftrace, count()"),
+            "bpftrace, rejects an int in an object": (
+                "object", traced(pid, "object", "@ = count();", "/*(int32*)arg0 == 1/"), "bpftrace, count()"),
+            "bpftrace, rejects a string": (
+                "text", traced(pid, "text", "@ = count();", '/str(arg0) == "another"/'), "bpftrace, count()"),
             "bpftrace, printf of arg0 and arg1": (
                 "ints", traced(pid, "ints", 'printf("%d %d\\n", arg0, arg1);'), "bpftrace, count()"),
             "bpftrace, printf of str(arg0)": (
