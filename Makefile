@@ -2,7 +2,7 @@
 # make            place-probe and mapparse   make check          every test (installs what is missing)
 # make demo       see it work                make check-kernels  the BPF parts on other kernels, in qemu
 #                                            make check-all      all that, in full: before an issue is closed
-# make lint       formatting and analysis    make asan           build/asan/place-probe
+# make lint       formatting and analysis    make asan, tsan     build/asan/place-probe, build/tsan/...
 # make arch-check a part of that: all but arch/ compiles for another machine
 # make install    DESTDIR= PREFIX=; make deb make fuzz, bench    long runs; so is make soak SOAK_SECONDS=3600
 # make clean      build/                     make clean-cache    what the tests keep outside the tree
@@ -69,7 +69,7 @@ ZSH_COMPLETION := share/zsh/vendor-completions/_place-probe
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean clean-cache install uninstall asan lint arch-check format setup unit unit-of-kernel fuzzers benches tools \
+.PHONY: all clean clean-cache install uninstall asan tsan lint arch-check format setup unit unit-of-kernel fuzzers benches tools \
 	demo check check-kernels check-both check-both-full check-all check-full check-sanitized \
 	fuzz bench soak deb
 
@@ -271,6 +271,12 @@ asan:
 		SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 		LDFLAGS="$(LDFLAGS) $(ASAN_LDFLAGS)" all unit
 
+# Races of threads. An explicit fence is not known to it: -Wno-tsan.
+tsan:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CFLAGS="-O1 -g $(if $(findstring clang,$(CC)),,-Wno-tsan)" \
+		SANITIZE="-fsanitize=thread" \
+		LDFLAGS="$(LDFLAGS) $(if $(findstring clang,$(CC)),,-static-libtsan)" $(BUILD)/tsan/place-probe
+
 setup:
 	$(Q)tests/setup
 
@@ -287,7 +293,7 @@ check-both-full: how := --full --guests
 units := unit-of-kernel
 check-full check-both-full: units := unit
 check check-full check-sanitized check-both check-both-full: setup
-	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all $(units) fuzzers asan tools
+	$(Q)tests/part build tests/cache.sh compile $(MAKE) $(JOBS) --no-print-directory all $(units) fuzzers asan tsan tools
 	$(Q)! tests/part apps tests/apps/build || export PLACE_PROBE_TEST_BUILT=1; tests/check $(how)
 
 check-kernels: setup

@@ -15,7 +15,7 @@
 enum { BROKER_GROUPS = 64 };
 
 /* A sanitizer looks for leaks at the very end, as a debugger does and by files of /proc. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BROKER_SANITIZED 1
 #else
 #define BROKER_SANITIZED 0

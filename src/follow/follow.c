@@ -102,6 +102,14 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static void note_detach_ms(struct follow *follow)
+{
+	const struct uprobes *loaded = follow->loads->uprobes;
+
+	atomic_store(&follow->detach_ms,
+		     probes_detach_ms(&follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0));
+}
+
 static void tick(struct follow *follow)
 {
 	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
@@ -127,6 +135,7 @@ static void tick(struct follow *follow)
 		follow->told_room = true;
 		messages_note(&follow->messages, &full);
 	}
+	note_detach_ms(follow);
 	atomic_fetch_add(&follow->ticks, 1);
 }
 
@@ -264,6 +273,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 		return result;
 	}
 	compilations_adopt_registers(follow->jit);
+	note_detach_ms(follow);
 	*out = follow;
 	return 0;
 }
@@ -422,9 +432,7 @@ struct follow_times follow_times(const struct follow *follow)
 
 unsigned int follow_detach_ms(const struct follow *follow)
 {
-	const struct uprobes *loaded = follow->loads->uprobes;
-
-	return probes_detach_ms(&follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0);
+	return atomic_load(&follow->detach_ms);
 }
 
 /* What the programs could not report until now. */

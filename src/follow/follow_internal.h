@@ -55,7 +55,8 @@ struct follow {
 	bool libraries_unseen;	    /* what the dynamic loader maps is not seen */
 	struct mapped_event missed; /* the latest whose thread went on meanwhile; if executable */
 	unsigned int missed_trouble;
-	struct error problem; /* why what it compiles cannot be followed, or "" */
+	_Atomic unsigned int detach_ms; /* as of the last tick */
+	struct error problem;		/* why what it compiles cannot be followed, or "" */
 	bool told_stopped;
 	bool told_room;
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer report, whoever was run and however it ended."""
+"""What AddressSanitizer, LeakSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer report, whoever was run and however
+it ended."""
 
 import contextlib
 import os
@@ -12,8 +13,8 @@ EXIT_CODE = 99
 
 
 def is_sanitized(program):
-    """Was it built by `make asan`?"""
-    return b"__asan_init" in program.read_bytes()
+    """Was it built by `make asan` or `make tsan`?"""
+    return any(mark in program.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
 
 
 class Reports:
@@ -25,7 +26,9 @@ class Reports:
         self.directory.chmod(0o777)
         common = f"log_path={self.directory}/report:exitcode={EXIT_CODE}"
         self.environment = {"ASAN_OPTIONS": f"{common}:detect_leaks=1",
-                            "UBSAN_OPTIONS": f"{common}:print_stacktrace=1"}
+                            "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
+                            # The broker's threads are there to its end.
+                            "TSAN_OPTIONS": f"{common}:report_thread_leaks=0"}
 
     def texts(self):
         return [path.read_text(errors="replace") for path in sorted(self.directory.iterdir())]

@@ -44,7 +44,7 @@ def test_dotnet(share, place_probe, tmp_path, variant, mode, method, number):
     target = share(variant)
     live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, target.pid, f"{asked.TYPE}::{method}")
     calls = asked.of_method(asked.make(target, tmp_path / "calls", ROUNDS, 2), method)
-    result = live.stop()
+    result = live.stop().expect(0)
     expected = sum(holds(call[1]) for call in calls)
     assert asked.shown_by(mode, result, method) == expected, expression
     check_summary(result, expected, len(calls))
@@ -59,7 +59,7 @@ def test_native(place_probe, watched, mode, kind, number):
     expression, holds = CONDITIONS[kind][number]
     live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, watched.pid, f"watched!watched_{kind}")
     calls = watched.make(kind, 60, 2)
-    result = live.stop()
+    result = live.stop().expect(0)
     expected = sum(bool(holds(call)) for call in calls)
     shown = {"count": lambda: result.calls(), "hist": lambda: result.records("hist")[0]["count"],
              "folded": lambda: sum(record["count"] for record in result.records("folded"))}.get(
@@ -93,7 +93,7 @@ def test_threads(place_probe, watched, mode):
         live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression.format(pid=watched.pid), watched.pid,
                                 "watched!watched_integers")
         calls = watched.make("integers", 40, 0) + watched.make("integers", 30, 2)
-        result = live.stop()
+        result = live.stop().expect(0)
         assert len(calls) == 100
         shown = {"count": lambda: result.calls(), "hist": lambda: result.records("hist")[0]["count"],
                  "folded": lambda: sum(record["count"] for record in result.records("folded")),
@@ -172,7 +172,7 @@ def test_ends_of_dotnet(share, place_probe, tmp_path, variant, mode, method, num
     live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, target.pid, f"{asked.TYPE}::{method}")
     # The last call, which nobody asks for, ends those that were left by an exception before it.
     calls = asked.of_method(asked.make(target, tmp_path / "calls", ROUNDS, 2), method)
-    result = live.stop()
+    result = live.stop().expect(0)
     expected = sum(bool(holds(call)) for call in calls)
     assert asked.shown_by(mode, result, method) == expected, expression
     check_summary(result, expected, len(calls))
@@ -193,7 +193,7 @@ def test_ends_of_native_functions(place_probe, watched, mode, number):
     kind, expression, holds = NATIVE_END[number]
     live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, watched.pid, f"watched!watched_{kind}")
     calls = watched.make(kind, 60, 2)
-    result = live.stop()
+    result = live.stop().expect(0)
     expected = sum(bool(holds(call)) for call in calls)
     shown = {"count": lambda: result.calls(), "hist": lambda: result.records("hist")[0]["count"],
              "watch": lambda: len(result.records("call"))}[mode]()
@@ -227,7 +227,7 @@ def test_what_an_exception_has_left(share, place_probe, tmp_path, mode):
             target = share(variant)
             live = place_probe.live(*asked.OPTIONS[mode], "-j", "--if", expression, target.pid, f"{asked.TYPE}::Work")
             calls = asked.of_method(asked.make(target, tmp_path / "calls", ROUNDS, 2), "Work")
-            result = live.stop()
+            result = live.stop().expect(0)
             expected = sum(bool(holds(call)) for call in calls)
             assert asked.shown_by(mode, result, "Work") == expected, expression
             check_summary(result, expected, len(calls))
@@ -299,7 +299,7 @@ def test_what_ends_in_a_tail_call_has_no_result(place_probe, watched):
     live = place_probe.live("-c", "-j", "--if", "result >= 0 || result < 0", watched.pid, "watched!watched_tail",
                             "watched!watched_straight", "watched!watched_last")
     calls = watched.make("tail", 30, 4)
-    result = live.stop()
+    result = live.stop().expect(0)
     assert len(calls) == 480
     assert result.calls("watched_last") == 240
     check_summary(result, 240, 480)
