@@ -24,6 +24,8 @@ NUMBER = re.compile(r"0x[0-9a-f]+")
 ADDRESSES = (1 << 64) - 1
 ALL_IS_COMPILED = {"DOTNET_ReadyToRun": "0"}
 # Most loops are left for a body that goes on in their middle.
+# Compilations by the compiler server, until so many bodies of it are in the last tier.
+TURNS, TIER1 = 20, 100
 MUCH_OSR = {"DOTNET_TieredPGO": "0", "DOTNET_TC_OnStackReplacement_InitialCounter": "1",
             "DOTNET_OSR_HitLimit": "1"}
 
@@ -294,6 +296,11 @@ def check_compiled(tool, pid, directory):
     return by_tier
 
 
+def count_tier1(tool, pid):
+    bodies, _ = run(tool, "-p", pid)
+    return sum(body.tier == "tier1" for body in bodies)
+
+
 @pytest.mark.anyone
 @pytest.mark.parametrize("setting", pairs.few([{"DOTNET_TieredCompilation": "0"}, MUCH_OSR], MUCH_OSR),
                          ids=lambda setting: "osr" if setting is MUCH_OSR else "optimized")
@@ -301,14 +308,17 @@ def test_compiled(tool, short_tmp, setting):
     """All that a large program has compiled, in each tier."""
     server = CompilerServer(short_tmp, ALL_IS_COMPILED | setting)
     try:
-        for name in ("first.dll", "second.dll"):
-            server.compile((machine.TREE / "tests/apps/plugin").glob("*.cs"), name)
+        for turn in range(TURNS):
+            server.compile((machine.TREE / "tests/apps/plugin").glob("*.cs"), f"{turn}.dll")
+            # What is called again and again is compiled anew once nothing new has come up for a while.
+            if turn and (setting is not MUCH_OSR or count_tier1(tool, server.pid) > TIER1):
+                break
         tiers = check_compiled(tool, server.pid, short_tmp)
     finally:
         server.close()
     assert sum(map(len, tiers.values())) > 10000
     if setting is MUCH_OSR:
-        assert len(tiers["osr"]) > 500 and len(tiers["tier1"]) > 100
+        assert len(tiers["osr"]) > 500 and len(tiers["tier1"]) > TIER1
     else:
         assert len(tiers["optimized"]) > 10000
 
