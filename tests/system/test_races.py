@@ -36,9 +36,9 @@ def place_probe_path():
 
 
 @pytest.fixture(autouse=True)
-def as_it_is(place_probe):
-    """As users have it who say nothing of --remap: then more goes on at once."""
-    place_probe.words = []
+def auto(place_probe):
+    """Then more goes on at once."""
+    place_probe.words = ["--remap=auto"]
 
 
 @contextlib.contextmanager
@@ -147,4 +147,5 @@ def test_record(place_probe, app, tmp_path):
     live = place_probe.live(f"--record={record}", app.pid, SOME)
     work(app)
     live.stop().expect(0)
+    place_probe.words = []
     assert "Many.Generated::M00" in place_probe.run(f"--replay={record}").expect(0).out
