@@ -25,6 +25,7 @@
 
 enum {
 	PAGE_BYTES = 4096,
+	READ_TRIES = 5,
 };
 
 struct private_code {
@@ -108,19 +109,29 @@ static int open_once(struct private_code *code, struct error *err)
 	return code->memory ? 0 : memory_open(&code->memory, code->process, err);
 }
 
-/* Where it is private already there are probes if it is not as the file is. */
-static bool has_probes(const struct private_code *code, const struct mapping *row)
+static bool is_as_file(const struct private_code *code, uint64_t address, uint64_t offset)
 {
 	struct look look = look_into(code->memory);
 	uint8_t file[PAGE_BYTES], copy[PAGE_BYTES];
 
-	for (uint64_t at = row->start.value; at < row->end.value; at += PAGE_BYTES) {
-		uint64_t offset = mapping_offset(row, (struct address){ at }).value;
+	look_copy_once(&look, address, copy, sizeof(copy));
+	return !look.bad &&
+	       pread(code->fd, file, sizeof(file), (off_t)offset) == (ssize_t)sizeof(file) &&
+	       memcmp(file, copy, sizeof(file)) == 0;
+}
 
-		look_copy_once(&look, at, copy, sizeof(copy));
-		if (look.bad ||
-		    pread(code->fd, file, sizeof(file), (off_t)offset) != (ssize_t)sizeof(file) ||
-		    memcmp(file, copy, sizeof(file)) != 0)
+/*
+ * Where it is private there are probes, of whomever, if it is not as the file is. The target may
+ * write between two reads.
+ */
+static bool has_probes(const struct private_code *code, const struct inject_row *row)
+{
+	for (uint64_t done = 0; done < row->length; done += PAGE_BYTES) {
+		bool same = false;
+
+		for (int i = 0; i < READ_TRIES && !same; i++)
+			same = is_as_file(code, row->address + done, row->offset + done);
+		if (!same)
 			return true;
 	}
 	return false;
@@ -129,6 +140,11 @@ static bool has_probes(const struct private_code *code, const struct mapping *ro
 /* One that is private, and has no probes, was left by somebody: it is taken over, and undone. */
 static int add_row(struct private_code *code, const struct mapping *row, struct error *err)
 {
+	struct inject_row ours = {
+		.address = row->start.value,
+		.length = row->end.value - row->start.value,
+		.offset = row->offset.value,
+	};
 	int result;
 
 	code->inode = row->inode;
@@ -136,16 +152,11 @@ static int add_row(struct private_code *code, const struct mapping *row, struct 
 	result = open_once(code, err);
 	if (result)
 		return result;
-	if (!row->shared && has_probes(code, row))
+	ours.fd = code->their_fd;
+	if (!row->shared && has_probes(code, &ours))
 		return inject_refuse_taken(code->process, err);
-	if (!vector_reserve(&code->rows, &code->row_capacity, code->row_count + 1))
+	if (!vector_add(&code->rows, &code->row_count, &code->row_capacity, ours))
 		return error_set(err, -ENOMEM, "no memory for the target's code");
-	code->rows[code->row_count++] = (struct inject_row){
-		.address = row->start.value,
-		.length = row->end.value - row->start.value,
-		.offset = row->offset.value,
-		.fd = code->their_fd,
-	};
 	return 0;
 }
 
@@ -171,6 +182,22 @@ static int find_rows(struct private_code *code, const struct private_place *plac
 
 /* From private to shared ---------------------------------------------------------------------- */
 
+/*
+ * Have rows that are private by now probes that are not ours? The kernel takes a while to remove
+ * those of a place-probe that was killed, and until then puts them into each private mapping.
+ */
+static int refuse_probed(struct private_code *code, size_t before, struct error *err)
+{
+	for (size_t i = before; i < code->row_count; i++) {
+		if (!has_probes(code, &code->rows[i]))
+			continue;
+		(void)injector_make_shared(code->injector, code->rows + before,
+					   code->row_count - before, NULL, NULL);
+		return inject_refuse_taken(code->process, err);
+	}
+	return 0;
+}
+
 int private_code_widen(struct private_code *code, const struct private_place *places, size_t count,
 		       struct inject_outcome *outcome, struct error *err)
 {
@@ -182,6 +209,8 @@ int private_code_widen(struct private_code *code, const struct private_place *pl
 	if (result == 0 && code->row_count > before)
 		result = injector_make_private(code->injector, code->rows + before,
 					       code->row_count - before, outcome, err);
+	if (result == 0)
+		result = refuse_probed(code, before, err);
 	/* Some may be private: without probes that is as good as shared, and undone at the end. */
 	if (result)
 		code->row_count = before;

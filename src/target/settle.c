@@ -4,10 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,14 +20,17 @@
 #include "target/process.h"
 
 enum {
-	LOOK_MS = 2,  /* from one look to the next */
-	LONG_MS = 50, /* on a CPU; a body takes microseconds */
+	LOOK_MS = 2,   /* from one look to the next */
+	LONG_MS = 50,  /* on a CPU; a body takes microseconds */
+	LOCK_MS = 500, /* for one that somebody has who goes on */
 	TEXT_BYTES = 512,
 };
 
 struct thread {
 	pid_t tid;
-	uint64_t ticks; /* on a CPU, at the first look */
+	uint64_t ticks;	    /* on a CPU, at the first look */
+	uint64_t waits_for; /* the futex, if it may be a lock */
+	uint64_t since_ns;
 };
 
 struct settling {
@@ -35,10 +40,48 @@ struct settling {
 	size_t capacity;
 };
 
-static bool is_asleep_in_call(const char *text)
+/* Calls that code is also compiled with: for memory, and for locks of who else does. */
+static bool is_at_work(long call)
 {
+	switch (call) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_mremap:
+	case SYS_madvise:
+	case SYS_brk:
+	case SYS_membarrier:
+	case SYS_sched_yield:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* It may wait for a lock, not for work: pthread's conditions have another operation, but musl's. */
+static bool may_want_lock(long call, unsigned long operation)
+{
+	return call == SYS_futex && (operation & FUTEX_CMD_MASK) == FUTEX_WAIT;
+}
+
+/* Does it wait for what is not there yet, and not in the middle of what it does? */
+static bool is_at_rest(struct thread *thread, const char *text)
+{
+	unsigned long address, operation;
+	uint64_t now = clock_now_ns();
+	long call;
+
 	/* "NUMBER ARGUMENTS... SP PC", "-1 SP PC" for a fault, or "running". */
-	return isdigit((unsigned char)text[0]) != 0;
+	if (!isdigit((unsigned char)text[0]) ||
+	    sscanf(text, "%ld %lx %lx", &call, &address, &operation) != 3 || is_at_work(call))
+		return false;
+	if (!may_want_lock(call, operation))
+		return true;
+	if (!thread->waits_for || thread->waits_for != address) {
+		thread->waits_for = address;
+		thread->since_ns = now;
+	}
+	return now - thread->since_ns >= (uint64_t)LOCK_MS * NS_PER_MS;
 }
 
 /* Is it out of it? @first: only begin to count its time. */
@@ -50,7 +93,7 @@ static bool has_settled(const struct process *process, struct thread *thread, bo
 	int result;
 
 	snprintf(path, sizeof(path), "task/%d/syscall", thread->tid);
-	if (proc_read(process->proc_fd, path, text, sizeof(text)) > 0 && is_asleep_in_call(text))
+	if (proc_read(process->proc_fd, path, text, sizeof(text)) > 0 && is_at_rest(thread, text))
 		return true;
 	snprintf(path, sizeof(path), "task/%d/stat", thread->tid);
 	result = proc_read_stat(process->proc_fd, path, &stat);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Have all threads come out of what they may have been in the middle of? For what is short, and
- * makes no system call: the copying of a few bytes to their place.
+ * Have all threads come out of what they may have been in the middle of? For what is short: the
+ * copying of a few bytes to their place, with the calls for memory and for locks that go with it.
  */
 #ifndef TARGET_SETTLE_H
 #define TARGET_SETTLE_H
@@ -12,9 +12,10 @@ struct error;
 struct process;
 
 /*
- * A thread has settled when it has ended, was seen asleep in a system call, or has had a CPU for
- * longer than any such thing takes, all of it since the beginning. That time has passed proves
- * nothing: a thread may be without a CPU for any time.
+ * A thread has settled when it has ended, was seen asleep in a system call that it does not make in
+ * the middle of that (for memory; for a lock, unless it waits there for half a second), or has had
+ * a CPU for longer than any such thing takes, all of it since the beginning. That time has passed
+ * proves nothing: a thread may be without a CPU for any time.
  */
 struct settling;
 

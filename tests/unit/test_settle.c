@@ -2,17 +2,23 @@
 /* target/settle.h, of children that sleep, run, are stopped, or have ended. */
 #include "target/settle.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "target/process.h"
 #include "tests/unit/unit.h"
@@ -32,8 +38,43 @@ static void *run(void *unused)
 	return unused;
 }
 
-/* A child with a thread that sleeps and, if it @runs, one that never does. */
-static pid_t start(struct process *process, bool runs)
+/* As for a lock that another has. */
+static void *want_lock(void *unused)
+{
+	static const uint32_t taken = 2;
+
+	++*rounds;
+	for (;;)
+		syscall(SYS_futex, &taken, FUTEX_WAIT_PRIVATE, taken, NULL, NULL, 0);
+	return unused;
+}
+
+static bool is_in_futex(const struct process *process)
+{
+	char path[64], line[256] = "";
+	FILE *file;
+	DIR *tasks;
+	const struct dirent *entry;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
+	tasks = opendir(path);
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/syscall", process->pid,
+			 entry->d_name);
+		file = fopen(path, "r");
+		if (file && fgets(line, sizeof(line), file))
+			found |= strtol(line, NULL, 10) == SYS_futex;
+		if (file)
+			fclose(file);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* A child with a thread that sleeps and, if there is @work, one that does it. */
+static pid_t start(struct process *process, void *(*work)(void *))
 {
 	int ready[2];
 	char byte;
@@ -50,7 +91,7 @@ static pid_t start(struct process *process, bool runs)
 
 		close(ready[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (runs && pthread_create(&thread, NULL, run, NULL))
+		if (work && pthread_create(&thread, NULL, work, NULL))
 			_exit(1);
 		(void)!write(ready[1], "", 1);
 		for (;;)
@@ -59,7 +100,7 @@ static pid_t start(struct process *process, bool runs)
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
-	while (runs && *rounds < 1000)
+	while (work && *rounds == 0)
 		sched_yield();
 	assert_int_equal(process_init(process, pid, NULL), 0);
 	return pid;
@@ -76,7 +117,7 @@ static void end(struct process *process, pid_t pid)
 UNIT_TEST(asleep)
 {
 	struct process process;
-	pid_t pid = start(&process, false);
+	pid_t pid = start(&process, NULL);
 
 	assert_int_equal(process_settle(&process, LONG_MS, NULL), 0);
 	end(&process, pid);
@@ -85,9 +126,25 @@ UNIT_TEST(asleep)
 UNIT_TEST(running)
 {
 	struct process process;
-	pid_t pid = start(&process, true);
+	pid_t pid = start(&process, run);
 
 	assert_int_equal(process_settle(&process, LONG_MS, NULL), 0);
+	end(&process, pid);
+}
+
+/* A lock may be wanted in the middle of something; who waits for so long waits for work. */
+UNIT_TEST(wants_lock)
+{
+	struct process process;
+	pid_t pid = start(&process, want_lock);
+	uint64_t began;
+
+	while (!is_in_futex(&process))
+		sched_yield();
+	assert_int_equal(process_settle(&process, SHORT_MS, NULL), -EAGAIN);
+	began = clock_now_ns();
+	assert_int_equal(process_settle(&process, LONG_MS, NULL), 0);
+	assert_true(clock_now_ns() - began >= (uint64_t)SHORT_MS * NS_PER_MS);
 	end(&process, pid);
 }
 
@@ -96,7 +153,7 @@ UNIT_TEST(stopped)
 {
 	struct process process;
 	struct error err = { .text = "" };
-	pid_t pid = start(&process, true);
+	pid_t pid = start(&process, run);
 	int status;
 
 	kill(pid, SIGSTOP);
@@ -112,7 +169,7 @@ UNIT_TEST(gone)
 {
 	struct process process;
 	struct error err = { .text = "" };
-	pid_t pid = start(&process, true);
+	pid_t pid = start(&process, run);
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
