@@ -20,6 +20,11 @@ enum { BROKER_GROUPS = 64 };
 #else
 #define BROKER_SANITIZED 0
 #endif
+#ifdef __SANITIZE_THREAD__
+#define BROKER_REPORT_OPTIONS "TSAN_OPTIONS"
+#else
+#define BROKER_REPORT_OPTIONS "ASAN_OPTIONS"
+#endif
 
 struct kept_probes;
 

@@ -43,9 +43,7 @@ static int find(const struct broker *broker, const struct named *named, int flag
 /* A sanitizer's report, where the environment says that it goes: such builds only. */
 static int open_report(const struct broker *broker, const struct named *named, int flags)
 {
-	const char *options = !BROKER_SANITIZED	     ? NULL :
-			      getenv("TSAN_OPTIONS") ? getenv("TSAN_OPTIONS") :
-						       getenv("ASAN_OPTIONS");
+	const char *options = BROKER_SANITIZED ? getenv(BROKER_REPORT_OPTIONS) : NULL;
 	const char *at = options ? strstr(options, "log_path=") : NULL;
 	char path[PATH_MAX];
 	size_t length;

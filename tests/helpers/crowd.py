@@ -5,7 +5,6 @@ its code, has it or has not, gives it back, or is killed. The server must live, 
 import collections
 import os
 import random
-import signal
 import subprocess
 import threading
 import time
@@ -88,9 +87,7 @@ class Crowd:
             assert inject.anonymous(app.pid, many.CODE) == 0
         finally:
             stop.set()
-            if app.process.poll() is None:
-                os.kill(app.pid, signal.SIGKILL)
-            app.process.wait()
+            app.close()
 
 
 def run(crowd, seconds):

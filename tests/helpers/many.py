@@ -49,8 +49,8 @@ class Many(apps.App):
         self.ask("beside off", "beside")
 
 
-def start(variant, extra=JIT):
-    return Many([apps.build(variant)], apps.environment(tiered=True, extra=extra), timeout=120)
+def start(variant, extra=JIT, tiered=True):
+    return Many([apps.build(variant)], apps.environment(tiered=tiered, extra=extra), timeout=120)
 
 
 def by_number(records, key="calls"):

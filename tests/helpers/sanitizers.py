@@ -3,18 +3,37 @@
 it ended."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
 import tempfile
 
+from . import machine
+
 # Beside the report, so that no run that was found fault with is taken for another.
 EXIT_CODE = 99
 
 
+@functools.cache
 def is_sanitized(program):
     """Was it built by `make asan` or `make tsan`?"""
-    return any(mark in program.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
+    code = program.read_bytes()
+    return any(mark in code for mark in (b"__asan_init", b"__tsan_init"))
+
+
+def built_by(target):
+    """The place-probe that `make asan` or `make tsan` builds."""
+    path = machine.BUILD / target / "place-probe"
+    assert path.exists(), f"{path} has not been built: make {target}"
+    assert is_sanitized(path)
+    return path
+
+
+def options_of(target):
+    """What `make asan` or `make tsan` has the compiler look for."""
+    makefile = (machine.TREE / "Makefile").read_text()
+    return makefile.partition(f"\n{target}:")[2].partition('SANITIZE="')[2].partition('"')[0].split()
 
 
 class Reports:

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from helpers import apps, inject, machine, many, sanitizers
+from helpers import inject, machine, many, sanitizers
 
 TIMES = "Many.Timed::T*"
 SOME = "Many.Generated::M00*"
@@ -29,10 +29,7 @@ pytestmark = pytest.mark.beside
 
 @pytest.fixture(scope="module")
 def place_probe_path():
-    path = machine.BUILD / "tsan/place-probe"
-    assert path.exists(), f"{path} has not been built: make tsan"
-    assert sanitizers.is_sanitized(path)
-    return path
+    return sanitizers.built_by("tsan")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +40,7 @@ def auto(place_probe):
 
 @contextlib.contextmanager
 def started(tiered):
-    target = many.Many([apps.build("many10")], apps.environment(tiered=tiered, extra=many.JIT), timeout=120)
+    target = many.start("many10", tiered=tiered)
     try:
         target.go(40)
         target.spin(12)
@@ -73,8 +70,8 @@ def test_race_is_reported(tmp_path):
                       "static void *add(void *arg) { number++; return arg; }\n"
                       "int main(void)\n{ pthread_t one; pthread_create(&one, 0, add, 0); number++;\n"
                       "pthread_join(one, 0); return 0; }\n")
-    makefile = (machine.TREE / "Makefile").read_text()
-    options = makefile.partition("\ntsan:")[2].partition('SANITIZE="')[2].partition('"')[0].split()
+    options = sanitizers.options_of("tsan")
+    assert options, "how does make tsan build?"
     machine.run("gcc", "-O1", "-g", *options, "-static-libtsan", source, "-o", tmp_path / "race")
     with pytest.raises(AssertionError, match="(?s)sanitizers have reported:.*data race"):
         with sanitizers.none_expected():

@@ -23,10 +23,7 @@ pytestmark = pytest.mark.beside
 @pytest.fixture(scope="module")
 def place_probe_path():
     """Not the one that is tested elsewhere."""
-    path = machine.BUILD / "asan/place-probe"
-    assert path.exists(), f"{path} has not been built: make asan"
-    assert sanitizers.is_sanitized(path)
-    return path
+    return sanitizers.built_by("asan")
 
 
 # That a test fails ---------------------------------------------------------------------------
@@ -48,7 +45,7 @@ def test_faults_are_reported(tmp_path, fault):
     source.write_text("#include <stdlib.h>\nint main(int argc, char **argv)\n"
                       f"{{ (void)argc; (void)argv; {FAULTS[fault]} return 0; }}\n")
     makefile = (machine.TREE / "Makefile").read_text()
-    options = makefile.partition("\nasan:")[2].partition('SANITIZE="')[2].partition('"')[0].split()
+    options = sanitizers.options_of("asan")
     options += re.search(r"^ASAN_LDFLAGS := .*,((?: ?-\S+)+)\)$", makefile, re.MULTILINE)[1].split()
     assert len(options) > 3, "how does make asan build?"
     machine.run("gcc", "-O1", "-g", *options, source, "-o", tmp_path / "fault")

@@ -2,7 +2,6 @@
 /* target/settle.h, of children that sleep, run, are stopped, or have ended. */
 #include "target/settle.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -20,12 +19,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "target/proc.h"
 #include "target/process.h"
 #include "tests/unit/unit.h"
 
 enum {
 	LONG_MS = 60000, /* nothing here takes that long, whatever else runs */
 	SHORT_MS = 300,
+	ROUNDS = 1000,
 };
 
 /* Both processes have it. */
@@ -43,7 +44,7 @@ static void *want_lock(void *unused)
 {
 	static const uint32_t taken = 2;
 
-	++*rounds;
+	*rounds = ROUNDS;
 	for (;;)
 		syscall(SYS_futex, &taken, FUTEX_WAIT_PRIVATE, taken, NULL, NULL, 0);
 	return unused;
@@ -51,23 +52,16 @@ static void *want_lock(void *unused)
 
 static bool is_in_futex(const struct process *process)
 {
-	char path[64], line[256] = "";
-	FILE *file;
-	DIR *tasks;
-	const struct dirent *entry;
+	DIR *tasks = proc_open_list(process->proc_fd, "task");
+	char path[64], text[256];
 	bool found = false;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
-	tasks = opendir(path);
 	assert_non_null(tasks);
-	while ((entry = readdir(tasks))) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/syscall", process->pid,
-			 entry->d_name);
-		file = fopen(path, "r");
-		if (file && fgets(line, sizeof(line), file))
-			found |= strtol(line, NULL, 10) == SYS_futex;
-		if (file)
-			fclose(file);
+	while ((tid = proc_next(tasks))) {
+		snprintf(path, sizeof(path), "task/%d/syscall", tid);
+		if (proc_read(process->proc_fd, path, text, sizeof(text)) > 0)
+			found |= strtol(text, NULL, 10) == SYS_futex;
 	}
 	closedir(tasks);
 	return found;
@@ -100,7 +94,7 @@ static pid_t start(struct process *process, void *(*work)(void *))
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
-	while (work && *rounds == 0)
+	while (work && *rounds < ROUNDS)
 		sched_yield();
 	assert_int_equal(process_init(process, pid, NULL), 0);
 	return pid;
