@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several place-probes at once on a server that works, one after the other, for random times: of one target each asks for
-its code, has it or has not, gives it back, or is killed. The server must live, and its code be its own again."""
+its code, has it or has not, gives it back, or is killed. The server must live, and its code be its own again; one that
+the hypervisor has ended (strays.py) counts as skipped."""
 
 import collections
 import os
@@ -9,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from . import apps, inject, machine, many
+from . import apps, inject, machine, many, strays
 
 VARIANT = "web10"
 MODES = [["-c"], ["-H"], ["-f"], ["--no-stack"], ["--watch"], ["-c", "-i", "1"], [], ["-j"], ["-c", "--share"], ["-H", "--share"]]
@@ -29,8 +30,12 @@ class Crowd:
         self.program = program
         self.random = random.Random(seed)
         self.tell = tell
+        self.log = strays.TraceLog()
         self.counts = collections.Counter()
         self.failures = []
+
+    def close(self):
+        self.log.close()
 
     def run_one(self, rng, pid):
         words = ["--remap=auto", *rng.choice(MODES), "-d", f"{rng.uniform(0.2, 2.5):.2f}", "-o", os.devnull,
@@ -55,6 +60,7 @@ class Crowd:
 
     def live(self, seconds):
         """One server, for so long."""
+        self.log.clear()
         app = apps.App([apps.build(VARIANT)], apps.environment(tiered=True), timeout=120)
         stop = threading.Event()
         until = time.monotonic() + seconds
@@ -79,6 +85,11 @@ class Crowd:
                 thread.join()
             stop.set()
             threads[-1].join()
+            signals = self.log.lines({app.pid})
+            if signals and app.process.poll() is not None:
+                self.counts["spoilt"] += 1
+                self.tell(f"server {app.pid} has ended with {app.process.returncode}: {signals[0].strip()}")
+                return
             self.counts["servers"] += 1
             if app.process.poll() is not None:
                 self.failures.append(f"server {app.pid} has ended with {app.process.returncode}")
