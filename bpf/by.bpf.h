@@ -65,8 +65,8 @@ static __always_inline __u64 by_number(const struct by_key *key)
 	return number ? *number : BY_OTHER;
 }
 
-/* Of a call of @site that begins, or, with BY_END, that ends now. */
-static __noinline __u64 by_value_of(const bpf_user_pt_regs_t *ctx, __u32 site)
+/* Of a call of @site that begins at @stack_pointer, or, with BY_END, began there and ends now. */
+static __noinline __u64 by_value_of(const bpf_user_pt_regs_t *ctx, __u32 site, __u64 stack_pointer)
 {
 	struct watch_slot *slot = filter_claim();
 	__u64 number = BY_UNKNOWN;
@@ -79,6 +79,7 @@ static __noinline __u64 by_value_of(const bpf_user_pt_regs_t *ctx, __u32 site)
 	first = slot->program.first + slot->program.filter_count;
 	if (by_when == BY_END) {
 		filter_fill(slot, ctx, 0, 0);
+		slot->words[WATCH_STACK] = stack_pointer;
 		first += slot->program.entry_count;
 	}
 	watch_prepare(slot, first,

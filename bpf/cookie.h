@@ -19,7 +19,20 @@
 /* A breakpoint at a stub, so the site is to be found by the method. */
 #define BREAKPOINT_STUB (1ULL << 36)
 
-/* From here on the condition + 1 of an exit that is a branch. */
-enum { LATENCY_CONDITION_SHIFT = 40 };
+/* How much the stack pointer will be as the body is left is counted from the frame pointer. */
+#define LATENCY_EXIT_FROM_FRAME (1ULL << 37)
+
+enum {
+	/* The condition + 1 of an exit that is a branch. */
+	LATENCY_CONDITION_SHIFT = 40,
+	LATENCY_CONDITION_MASK = (1 << 5) - 1,
+
+	/*
+	 * From here on how much more the stack pointer will be as the body is left, in words: of an
+	 * exit at which the frame has still to be taken down.
+	 */
+	LATENCY_TAKEN_DOWN_SHIFT = 45,
+	LATENCY_TAKEN_DOWN_UNIT = 8,
+};
 
 #endif

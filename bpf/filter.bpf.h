@@ -268,7 +268,6 @@ static __noinline int filter_fill(struct watch_slot *slot, const bpf_user_pt_reg
 	if (ctx) {
 		slot->words[WATCH_RESULT_0] = result_of(ctx);
 		slot->words[WATCH_RESULT_1] = second_result_of(ctx);
-		slot->words[WATCH_STACK] = stack_pointer_of(ctx);
 	}
 	return 0;
 }
@@ -292,15 +291,17 @@ static __always_inline __u32 filter_run_end(struct watch_slot *slot)
 			  slot->program.filter_exit_count);
 }
 
-/* What @filter, that was open when the call of @site began, says by its end. It is counted. */
-static __noinline __u32 filter_end(const bpf_user_pt_regs_t *ctx, __u32 site, __u64 filter,
+/* What the filter of @call, that was open when it began, says by its end. It is counted. */
+static __noinline __u32 filter_end(const bpf_user_pt_regs_t *ctx, const struct timed_call *call,
 				   __u64 took_ns)
 {
+	__u32 site = call->site;
 	struct watch_slot *slot = filter_claim_end(site);
 	__u32 verdict = WATCH_UNDECIDED;
 
 	if (slot) {
-		filter_fill(slot, ctx, filter, took_ns);
+		filter_fill(slot, ctx, call->filter, took_ns);
+		slot->words[WATCH_STACK] = call->stack_pointer;
 		verdict = filter_run_end(slot);
 		filter_release(slot);
 	}

@@ -118,7 +118,7 @@ static __always_inline bool filter_drops(const struct timed_call *call, bool is_
 					 const bpf_user_pt_regs_t *ctx, __u64 took_ns)
 {
 	if (!filters_at_end || !call->filter ||
-	    (is_timed && filter_end(ctx, call->site, call->filter, took_ns) == WATCH_ACCEPT))
+	    (is_timed && filter_end(ctx, call, took_ns) == WATCH_ACCEPT))
 		return false;
 	return filter_drop(call);
 }
@@ -224,7 +224,7 @@ static __noinline __u64 by_timed(struct timed_thread *thread, const bpf_user_pt_
 				 __u32 site)
 {
 	__u64 began_ns = thread && thread->depth ? bpf_ktime_get_ns() : 0;
-	__u64 number = by_value_of(ctx, site);
+	__u64 number = by_value_of(ctx, site, stack_pointer_of(ctx));
 
 	if (began_ns)
 		deduct_since(thread, began_ns);
@@ -234,7 +234,8 @@ static __noinline __u64 by_timed(struct timed_thread *thread, const bpf_user_pt_
 /* Without its time, which nobody takes. */
 static __noinline int count_by_value(const bpf_user_pt_regs_t *ctx, __u32 site)
 {
-	struct latency_totals *totals = totals_of(site, by_value_of(ctx, site));
+	__u64 by = by_value_of(ctx, site, stack_pointer_of(ctx));
+	struct latency_totals *totals = totals_of(site, by);
 
 	if (totals)
 		__sync_fetch_and_add(&totals->returned, 1);
@@ -375,13 +376,26 @@ static __noinline __u64 finish_call(struct timed_thread *thread, struct timed_ca
 		return LATENCY_NONE;
 	}
 	if (by_when == BY_END && ctx)
-		call->by = by_value_of(ctx, call->site);
+		call->by = by_value_of(ctx, call->site, call->stack_pointer);
 	/* With a limit, exactly so many are. */
 	if ((!slow_ns || took_ns >= slow_ns) && max_hits &&
 	    __sync_fetch_and_add(&hits_taken, 1) >= max_hits)
 		return LATENCY_NONE;
 	count_duration(call->site, call->by, took_ns);
 	return took_ns;
+}
+
+/* At the exit with @cookie: what the stack pointer will be as the body is left. */
+static __always_inline __u64 left_at(const bpf_user_pt_regs_t *ctx, __u64 cookie)
+{
+	__u64 from = stack_pointer_of(ctx), frame = frame_pointer_of(ctx);
+
+	/* Or one load comes of it, by an offset that the verifier does not know. */
+	barrier_var(from);
+	barrier_var(frame);
+	if (cookie & LATENCY_EXIT_FROM_FRAME)
+		from = frame;
+	return from + (cookie >> LATENCY_TAKEN_DOWN_SHIFT) * LATENCY_TAKEN_DOWN_UNIT;
 }
 
 /* A call of thread @id ends at the exit with @cookie: as finish_call(). */
@@ -393,7 +407,7 @@ static __noinline __u64 end_call(__u64 id, const bpf_user_pt_regs_t *ctx, __u64 
 	__u64 took_ns;
 	__u32 exit_ns;
 	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-	struct timed_call *call = timed && thread ? find_call(thread, stack_pointer_of(ctx)) : NULL;
+	struct timed_call *call = timed && thread ? find_call(thread, left_at(ctx, cookie)) : NULL;
 	/* It may have begun in an older body of the method. */
 	struct timed_site *begun = call ? site_of(call) : NULL;
 

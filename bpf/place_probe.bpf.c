@@ -243,7 +243,7 @@ static __always_inline void report(__u32 site, struct site_counters *count, stru
 
 /*
  * A call at the end of which it is known that it is to be reported. At an exit the stack is as it
- * was at the entry, so its walk is that of the call's beginning.
+ * was at the entry, but for a frame that is still there: its walk is that of the call's beginning.
  */
 static __noinline int report_slow(__u32 site, struct registers *regs, __u64 ids, __u64 took_ns)
 {
@@ -268,6 +268,7 @@ static __always_inline void time_exit(__u64 cookie, __u64 thread, __u64 now_ns,
 {
 	__u64 took_ns = end_call(thread, ctx, now_ns, cookie);
 
+	regs->framed = cookie >> LATENCY_TAKEN_DOWN_SHIFT || cookie & LATENCY_EXIT_FROM_FRAME;
 	if (watch_values) {
 		if (took_ns != LATENCY_NONE)
 			watch_returned(took_ns, regs, ctx, cookie & LATENCY_EXIT_JUMPS);
@@ -314,7 +315,7 @@ int report_hit(bpf_user_pt_regs_t *ctx)
 static __always_inline void time_hit_at(__u64 cookie, __u64 now_ns, struct registers *regs,
 					const bpf_user_pt_regs_t *ctx)
 {
-	__u32 condition = cookie >> LATENCY_CONDITION_SHIFT;
+	__u32 condition = cookie >> LATENCY_CONDITION_SHIFT & LATENCY_CONDITION_MASK;
 	__u64 thread = bpf_get_current_pid_tgid(), ids = active ? target_ids(thread) : 0;
 	__u32 whole;
 

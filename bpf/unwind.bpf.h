@@ -451,7 +451,7 @@ static __always_inline void walk_release(struct walk *walk)
 	__sync_lock_test_and_set(&walk->taken, 0);
 }
 
-/* Fill in walk->event.frames, from the function that has just been entered outwards. */
+/* Fill in walk->event.frames, from the function that is entered or left outwards. */
 static __always_inline void walk_stack(struct walk *walk, const struct registers *regs)
 {
 	__u64 version = *(volatile __u64 *)&unwind_table.version;
@@ -469,7 +469,7 @@ static __always_inline void walk_stack(struct walk *walk, const struct registers
 	walk->saved_at = 0;
 	walk->window_at = 0;
 	walk->exact = true;
-	walk->entered = true;
+	walk->entered = !regs->framed;
 	walk->guessed = false;
 	walk->fp_lost = false;
 	walk->jit.size = 0;

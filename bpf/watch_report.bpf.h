@@ -146,7 +146,7 @@ static __noinline int watch_returned(__u64 number, struct registers *regs,
 		async_exit(number, ctx, jumps);
 	slot->words[WATCH_RESULT_0] = result_of(ctx);
 	slot->words[WATCH_RESULT_1] = second_result_of(ctx);
-	slot->words[WATCH_STACK] = regs->stack_pointer;
+	slot->words[WATCH_STACK] = slot->stack_pointer;
 	slot->values.fate = jumps ? WATCH_TAIL_CALL : WATCH_RETURNED;
 	/* What has come by was caught in it. */
 	slot->used = slot->values.entry_bytes;

@@ -17,7 +17,8 @@ struct registers {
 	__u64 instruction_pointer;
 	__u64 stack_pointer;
 	__u64 frame_pointer;
-	__u64 saved; /* UNWIND_SAVED of bpf/unwind.h */
+	__u64 saved;  /* UNWIND_SAVED of bpf/unwind.h */
+	__u64 framed; /* this function's own frame is there */
 };
 
 #if defined(__TARGET_ARCH_x86)

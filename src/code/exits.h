@@ -8,6 +8,8 @@
  * pointer is what it was at the entry. The stack is followed through the body to prove that; where
  * it cannot be, the exit says so (EXIT_DEPTH_UNKNOWN). For a `ret` it then holds all the same, or
  * the caller would not get on; for a tail jump the calling convention asks for it.
+ *
+ * Probes of exits may have to be before that, see exit_body.unwound_by_code.
  */
 #ifndef CODE_EXITS_H
 #define CODE_EXITS_H
@@ -29,6 +31,8 @@ enum {
 	EXITS_MAX = 1024,
 	EXIT_DEPTH_UNKNOWN = INT32_MIN,
 	EXIT_INSTRUCTION_MAX = 15,
+	EXIT_TAKEN_DOWN_UNIT = 8,
+	EXIT_TAKEN_DOWN_MAX = 1 << 20, /* exclusive */
 };
 
 enum exit_part_kind {
@@ -58,6 +62,14 @@ struct exit_body {
 	 * the runtime has said, with the frame as it is. That is no exit.
 	 */
 	bool left_midway;
+	/*
+	 * Its runtime unwinds a thread that was interrupted by a look at the code: .NET knows a
+	 * frame that is being taken down by `add rsp`, `pop` and `ret` ahead. Where a probe has
+	 * taken the place of the `ret` it finds the wrong return address, and overwrites that to
+	 * catch the thread for a collection. So probes go where taking down begins, and the frame
+	 * is still whole (src/coreclr/unwinder/amd64/unwinder.cpp, VirtualUnwind()).
+	 */
+	bool unwound_by_code;
 	bool (*read)(void *ctx, uint64_t at, void *to, size_t size);
 	void *ctx;
 };
@@ -74,20 +86,28 @@ enum exit_kind {
 	EXIT_BRANCH,
 };
 
+/*
+ * Where the probe of one is: at its instruction, or where taking down the frame for it begins. The
+ * stack pointer will be @taken_down more by then, or that more than the frame pointer is.
+ */
 struct exit_site {
 	uint64_t at;
 	uint64_t target; /* of EXIT_JUMP and EXIT_BRANCH */
 	uint32_t offset; /* in its part */
+	uint32_t taken_down;
+	bool from_frame;
 	/*
-	 * How many bytes the stack pointer is below where it was at the entry: 0 if it is known,
-	 * but for bodies entered midway, where it is alike at all exits. Or EXIT_DEPTH_UNKNOWN.
+	 * How many bytes the stack pointer is below where it was at the entry, as the body is left:
+	 * 0 if it is known, but for bodies entered midway, where it is alike at all exits. Or
+	 * EXIT_DEPTH_UNKNOWN.
 	 */
 	int32_t depth;
 	uint16_t part;
 	uint8_t length;
 	uint8_t kind;	   /* enum exit_kind */
 	uint8_t condition; /* of EXIT_BRANCH: the low 4 bits of Jcc's opcode, or EXIT_BY_COUNTER */
-	uint8_t cost;	   /* enum insn_probe: of a uprobe there, and whether it can be placed */
+	/* enum insn_probe: of a uprobe there, and whether it can be placed, and may be. */
+	uint8_t cost;
 };
 
 enum {

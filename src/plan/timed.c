@@ -12,6 +12,11 @@
 #include "bpf/latency.h"
 #include "base/error.h"
 
+_Static_assert((int)EXIT_TAKEN_DOWN_UNIT == (int)LATENCY_TAKEN_DOWN_UNIT &&
+		       EXIT_TAKEN_DOWN_MAX / LATENCY_TAKEN_DOWN_UNIT <=
+			       1 << (64 - LATENCY_TAKEN_DOWN_SHIFT),
+	       "what is taken down has to fit into a cookie");
+
 /* A breakpoint leaves the instruction as it is. */
 static bool is_placeable(const struct site *site, const struct exit_site *exit)
 {
@@ -44,7 +49,8 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 		/* Parts of a body may be on both sides of its entry. */
 		uint64_t from_entry = exit->at - entry;
 
-		if (!is_placeable(site, exit) || (from_entry == 0 && exit->kind == EXIT_BRANCH)) {
+		if (!is_placeable(site, exit) ||
+		    (from_entry == 0 && (exit->kind == EXIT_BRANCH || exit->taken_down))) {
 			drop_exits(site);
 			*why = REASON_EXIT_REFUSED;
 			return 0;
@@ -57,6 +63,8 @@ int site_take_exits(struct site *site, const struct exits *exits, uint64_t entry
 		site->exits[count++] = (struct site_exit){
 			.offset = { site->offset.value ? site->offset.value + from_entry : 0 },
 			.address = { site->address.value + from_entry },
+			.taken_down = exit->taken_down,
+			.from_frame = exit->from_frame,
 			.condition = exit->kind == EXIT_BRANCH ? (uint8_t)(exit->condition + 1) : 0,
 			.jumps = exit->kind != EXIT_RETURN,
 			.emulated = exit->cost == INSN_EMULATED,
@@ -95,7 +103,10 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 		.address = exit->address,
 		.cookie = number | LATENCY_EXIT | (exit->emulated ? LATENCY_EXIT_EMULATED : 0) |
 			  (exit->jumps ? LATENCY_EXIT_JUMPS : 0) |
-			  (uint64_t)exit->condition << LATENCY_CONDITION_SHIFT,
+			  (exit->from_frame ? LATENCY_EXIT_FROM_FRAME : 0) |
+			  (uint64_t)exit->condition << LATENCY_CONDITION_SHIFT |
+			  (uint64_t)(exit->taken_down / LATENCY_TAKEN_DOWN_UNIT)
+				  << LATENCY_TAKEN_DOWN_SHIFT,
 	};
 }
 

@@ -14,6 +14,8 @@
 struct site_exit {
 	struct file_offset offset; /* of a body in a file */
 	struct address address;
+	uint32_t taken_down; /* until the body is left, see struct exit_site */
+	bool from_frame;
 	uint8_t condition; /* of one that is a branch: its condition + 1 */
 	bool jumps;	   /* to another function, which returns to the caller */
 	bool emulated;	   /* a uprobe there is cheap, see insn.h */

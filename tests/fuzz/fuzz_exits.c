@@ -58,6 +58,9 @@ static void check(const struct input *input, const struct exits *exits)
 		    site->at != part->begin + site->offset || site->kind > EXIT_BRANCH ||
 		    !exit_kind_name(site->kind) || site->cost == INSN_UNDECODABLE)
 			__builtin_trap();
+		if (site->taken_down >= EXIT_TAKEN_DOWN_MAX ||
+		    site->taken_down % EXIT_TAKEN_DOWN_UNIT)
+			__builtin_trap();
 		if (i && site[-1].part == site->part && site[-1].offset >= site->offset)
 			__builtin_trap();
 	}
@@ -89,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.part_count = input.part_count,
 		.entered_midway = first & 0x80,
 		.left_midway = first & 0x20,
+		.unwound_by_code = first & 0x10,
 		.read = first & 0x40 ? NULL : read_input,
 		.ctx = &all,
 	};

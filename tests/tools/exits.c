@@ -9,7 +9,7 @@
  * before that, all in hex:
  *   body BEGIN
  *   part BEGIN SIZE KIND
- *   exit AT KIND LENGTH TARGET DEPTH
+ *   exit AT KIND LENGTH TARGET DEPTH TAKEN-DOWN POINTER
  *   refused REASON AT TARGET
  */
 #include <inttypes.h>
@@ -60,9 +60,10 @@ static void print_found(const struct exits *exits)
 		printf("exit %" PRIx64 " %s %u %" PRIx64 " ", site->at, exit_kind_name(site->kind),
 		       site->length, site->target);
 		if (site->depth == EXIT_DEPTH_UNKNOWN)
-			printf("?\n");
+			printf("?");
 		else
-			printf("%" PRId32 "\n", site->depth);
+			printf("%" PRId32, site->depth);
+		printf(" %" PRIu32 " %s\n", site->taken_down, site->from_frame ? "frame" : "stack");
 	}
 	if (exits->refusal)
 		printf("refused %s %" PRIx64 " %" PRIx64 "\n", exits_refusal_code(exits->refusal),
@@ -155,6 +156,7 @@ static int visit_precompiled(const struct r2r_body *r2r_body, void *ctx)
 	const struct exit_body body = {
 		.parts = parts,
 		.part_count = exit_parts_precompiled(&image->pe, r2r_body, parts),
+		.unwound_by_code = true,
 		.read = exit_read_pe,
 		.ctx = &image->pe,
 	};
@@ -282,6 +284,7 @@ static void visit_compiled(struct tally *tally, struct resolution *resolution,
 		.parts = parts,
 		.entered_midway = jit_body->tier == TIER_OSR,
 		.left_midway = tier_may_be_left(jit_body->tier),
+		.unwound_by_code = true,
 		.read = exit_read_memory,
 		.ctx = resolution->target->memory,
 	};

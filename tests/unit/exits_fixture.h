@@ -24,7 +24,8 @@ struct body {
 	struct exit_part parts[PARTS_MAX];
 	size_t part_count;
 	bool midway;
-	bool left; /* .left_midway */
+	bool left;    /* .left_midway */
+	bool unwound; /* .unwound_by_code */
 	uint8_t table[TABLE_BYTES];
 	size_t table_size;
 	struct exits exits;
@@ -60,6 +61,7 @@ static inline const struct exits *find(struct body *body)
 		.part_count = body->part_count,
 		.entered_midway = body->midway,
 		.left_midway = body->left,
+		.unwound_by_code = body->unwound,
 		.read = body->table_size ? read_table : NULL,
 		.ctx = body,
 	};

@@ -30,6 +30,97 @@ UNIT_TEST(returns)
 	done(&body);
 }
 
+/* The one exit of a body whose unwinder looks at its code. */
+static struct exit_site whole_frame(const uint8_t *code, size_t size)
+{
+	struct body body = { .unwound = true };
+	struct exit_site site;
+
+	add_part(&body, EXIT_PART_HOT, BEGIN, code, size);
+	assert_int_equal(find(&body)->refusal, EXITS_KNOWN);
+	assert_int_equal(body.exits.count, 1);
+	site = body.exits.sites[0];
+	assert_int_equal(site.at, BEGIN + site.offset);
+	done(&body);
+	return site;
+}
+
+static void expect_probe(struct exit_site site, uint32_t offset, uint32_t taken_down,
+			 bool from_frame)
+{
+	assert_int_equal(site.offset, offset);
+	assert_int_equal(site.taken_down, taken_down);
+	assert_int_equal(site.from_frame, from_frame);
+	assert_int_equal(site.cost, INSN_SINGLE_STEPPED);
+}
+
+/* Where the frame is still whole, and how much of it there is then. */
+UNIT_TEST(probes_before_frames_are_taken_down)
+{
+	struct exit_site site;
+
+	/*
+	 * push rbp; push rbx; sub rsp, 0x18; lea rbp, [rsp+0x20]; add rsp, 0x18; pop rbx; pop rbp;
+	 * ret
+	 */
+	site = whole_frame(BYTES(0x55, 0x53, 0x48, 0x83, 0xec, 0x18, 0x48, 0x8d, 0x6c, 0x24, 0x20,
+				 0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0xc3));
+	expect_probe(site, 11, 0x28, false);
+	assert_int_equal(site.length, 4);
+	assert_int_equal(site.kind, EXIT_RETURN);
+	assert_int_equal(site.depth, 0);
+	/*
+	 * push rbp; push r15; lea rbp, [rsp+8]; and rsp, -32; lea rsp, [rbp-8]; pop r15; pop rbp;
+	 * ret
+	 */
+	site = whole_frame(BYTES(0x55, 0x41, 0x57, 0x48, 0x8d, 0x6c, 0x24, 8, 0x48, 0x83, 0xe4,
+				 0xe0, 0x48, 0x8d, 0x65, 0xf8, 0x41, 0x5f, 0x5d, 0xc3));
+	expect_probe(site, 12, 8, true);
+	/* push rbp; mov rbp, rsp; mov rsp, rbp; pop rbp; ret, and with leave */
+	site = whole_frame(BYTES(0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xec, 0x5d, 0xc3));
+	expect_probe(site, 4, 8, true);
+	expect_probe(whole_frame(BYTES(0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3)), 4, 8, true);
+	/* push rax; pop rcx; rex.W jmp [rax]: a tail call */
+	site = whole_frame(BYTES(0x50, 0x59, 0x48, 0xff, 0x20));
+	expect_probe(site, 1, 8, false);
+	assert_int_equal(site.kind, EXIT_JUMP_MEMORY);
+	/* Nothing to take down: mov eax, edi; ret */
+	expect_probe(whole_frame(BYTES(0x89, 0xf8, 0xc3)), 2, 0, false);
+	/* sub rsp, 0x100000; add rsp, 0x100000; ret: more than a cookie tells of; what fits */
+	site = whole_frame(BYTES(0x48, 0x81, 0xec, LE32(EXIT_TAKEN_DOWN_MAX), 0x48, 0x81, 0xc4,
+				 LE32(EXIT_TAKEN_DOWN_MAX), 0xc3));
+	assert_int_equal(site.offset, 14);
+	assert_int_equal(site.taken_down, 0);
+	assert_int_equal(site.cost, INSN_REFUSED);
+	site = whole_frame(BYTES(0x48, 0x81, 0xec, LE32(EXIT_TAKEN_DOWN_MAX - 8), 0x48, 0x81, 0xc4,
+				 LE32(EXIT_TAKEN_DOWN_MAX - 8), 0xc3));
+	expect_probe(site, 7, EXIT_TAKEN_DOWN_MAX - 8, false);
+}
+
+/* No place is right for both who come from above and who jump there: then there is no uprobe. */
+UNIT_TEST(frames_that_are_left_in_their_midst)
+{
+	struct exit_site site;
+
+	/* push rbx; test edi, edi; je 6; nop; pop rbx; ret: to where taking down begins */
+	site = whole_frame(BYTES(0x53, 0x85, 0xff, 0x74, 1, 0x90, 0x5b, 0xc3));
+	expect_probe(site, 6, 8, false);
+	/* push rbx; test edi, edi; jne 7; push rax; add rsp, 8; pop rbx; ret, and jne to the pop */
+	site = whole_frame(BYTES(0x53, 0x85, 0xff, 0x75, 5, 0x50, 0x48, 0x83, 0xc4, 8, 0x5b, 0xc3));
+	assert_int_equal(site.offset, 11);
+	assert_int_equal(site.taken_down, 0);
+	assert_int_equal(site.cost, INSN_REFUSED);
+	/* push rbx; pop rbx; je far: whether it is left is known only there */
+	site = whole_frame(BYTES(0x53, 0x5b, 0x0f, 0x84, 0, 1, 0, 0, 0xeb, 0xfe));
+	assert_int_equal(site.kind, EXIT_BRANCH);
+	assert_int_equal(site.offset, 2);
+	assert_int_equal(site.cost, INSN_REFUSED);
+	/* push rbp; mov rbp, rsp; pop rbp; lea rsp, [rbp+8]; ret: what it goes by is not its own */
+	site = whole_frame(BYTES(0x55, 0x48, 0x89, 0xe5, 0x5d, 0x48, 0x8d, 0x65, 8, 0xc3));
+	assert_int_equal(site.offset, 9);
+	assert_int_equal(site.cost, INSN_REFUSED);
+}
+
 UNIT_TEST(bodies_that_never_return)
 {
 	struct body body = { 0 };

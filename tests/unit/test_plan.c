@@ -483,6 +483,49 @@ UNIT_TEST(copies_exits)
 	site_deinit(&copy);
 }
 
+/* A cookie tells what the program has to know of an exit, and nothing in another's place. */
+UNIT_TEST(cookies_of_exits)
+{
+	enum { EXITS = 3 };
+	struct exit_site found[EXITS] = {
+		{ .at = 0x1010,
+		  .taken_down = EXIT_TAKEN_DOWN_MAX - 8,
+		  .from_frame = true,
+		  .kind = EXIT_JUMP,
+		  .cost = INSN_EMULATED },
+		{ .at = 0x1020, .kind = EXIT_BRANCH, .condition = 15, .cost = INSN_EMULATED },
+		{ .at = 0x1030, .taken_down = 0x28, .cost = INSN_SINGLE_STEPPED },
+	};
+	const struct exits exits = { .sites = found, .count = EXITS };
+	struct site site = { .address = { 0x1000 }, .mechanism = MECHANISM_UPROBE };
+	enum reason why;
+	uint64_t cookie;
+
+	assert_int_equal(site_take_exits(&site, &exits, 0x1000, &why, NULL), 0);
+	assert_int_equal(why, REASON_NONE);
+	assert_int_equal(site.exit_count, EXITS);
+	cookie = site_probe(&site, UINT32_MAX, 0).cookie;
+	assert_int_equal((uint32_t)cookie, UINT32_MAX);
+	assert_int_equal(cookie >> LATENCY_TAKEN_DOWN_SHIFT, EXIT_TAKEN_DOWN_MAX / 8 - 1);
+	assert_int_equal(cookie >> LATENCY_CONDITION_SHIFT & LATENCY_CONDITION_MASK, 0);
+	assert_int_equal(cookie & ((1ULL << LATENCY_CONDITION_SHIFT) - 1),
+			 UINT32_MAX | LATENCY_EXIT | LATENCY_EXIT_EMULATED | LATENCY_EXIT_JUMPS |
+				 LATENCY_EXIT_FROM_FRAME);
+	cookie = site_probe(&site, 1, 1).cookie;
+	assert_int_equal(cookie >> LATENCY_TAKEN_DOWN_SHIFT, 0);
+	assert_int_equal(cookie >> LATENCY_CONDITION_SHIFT & LATENCY_CONDITION_MASK, 16);
+	cookie = site_probe(&site, 1, 2).cookie;
+	assert_int_equal(cookie >> LATENCY_TAKEN_DOWN_SHIFT, 5);
+	assert_int_equal(cookie & ((1ULL << LATENCY_CONDITION_SHIFT) - 1), 1 | LATENCY_EXIT);
+	free(site.exits);
+
+	/* One probe at the entry cannot be there before a frame and after it. */
+	found[2].at = 0x1000;
+	assert_int_equal(site_take_exits(&site, &exits, 0x1000, &why, NULL), 0);
+	assert_int_equal(why, REASON_EXIT_REFUSED);
+	assert_null(site.exits);
+}
+
 UNIT_TEST(finds_methods)
 {
 	struct plan first = { 0 }, later = { 0 };

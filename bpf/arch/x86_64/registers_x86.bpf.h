@@ -26,6 +26,11 @@ static __always_inline __u64 stack_pointer_of(const bpf_user_pt_regs_t *ctx)
 	return ctx->rsp;
 }
 
+static __always_inline __u64 frame_pointer_of(const bpf_user_pt_regs_t *ctx)
+{
+	return ctx->rbp;
+}
+
 /* What branch_taken() looks at. */
 static __always_inline __u64 flags_of(const bpf_user_pt_regs_t *ctx)
 {

@@ -190,6 +190,7 @@ static void add_exit(struct exits *exits, const struct insn *insn, enum exit_kin
 {
 	struct exit_scratch *scratch = exits->scratch;
 	struct span code = exit_insn_code(scratch, insn);
+	struct exit_site *site;
 
 	if (exits->count == EXITS_MAX) {
 		refuse(exits, EXITS_TOO_MANY, exit_insn_address(scratch, insn));
@@ -198,7 +199,8 @@ static void add_exit(struct exits *exits, const struct insn *insn, enum exit_kin
 	if (!exit_scratch_room(scratch, &exits->sites, &exits->capacity, exits->count + 1,
 			       sizeof(*exits->sites)))
 		return;
-	exits->sites[exits->count++] = (struct exit_site){
+	site = &exits->sites[exits->count++];
+	*site = (struct exit_site){
 		.at = exit_insn_address(scratch, insn),
 		.target = kind == EXIT_JUMP || kind == EXIT_BRANCH ? insn->target : 0,
 		.offset = insn->offset,
@@ -209,6 +211,8 @@ static void add_exit(struct exits *exits, const struct insn *insn, enum exit_kin
 		.condition = kind == EXIT_BRANCH ? insn->condition : 0,
 		.cost = (uint8_t)insn_probe_cost(code),
 	};
+	if (scratch->body->unwound_by_code)
+		exit_place_probe(scratch, site, insn);
 }
 
 /*
@@ -355,6 +359,7 @@ static void find(struct exits *exits)
 	if (decode_body(exits) || scratch->no_memory || check_targets(exits) ||
 	    !exit_tables_find(scratch) || !exit_flow(scratch))
 		return;
+	exit_note_table_targets(scratch);
 	level = level_of(scratch);
 	for (size_t i = 0; i < scratch->count && !exits->refusal && !scratch->no_memory; i++)
 		judge(exits, &scratch->insns[i], level);

@@ -5,6 +5,7 @@
  *   exits_insn_x86.c    what one instruction does, from what Zydis says
  *   exits_table_x86.c   where jumps through tables go
  *   exits_flow_x86.c    the stack and the registers, followed through the body
+ *   exits_frame_x86.c   the frame, as it is taken down before an exit
  */
 #ifndef ARCH_X86_64_EXITS_X86_H
 #define ARCH_X86_64_EXITS_X86_H
@@ -183,5 +184,15 @@ const struct insn_table *exit_table_of(const struct exit_scratch *scratch, uint3
 
 /* Follow the stack and the registers through the body, from its entry on. */
 bool exit_flow(struct exit_scratch *scratch);
+
+/* From then on .is_target tells of targets of jumps through tables as well. */
+void exit_note_table_targets(struct exit_scratch *scratch);
+
+/*
+ * @site, an exit at @insn, gets the place for its probe where taking down the frame begins. If that
+ * is not known, or some come by otherwise, there is none for a uprobe (INSN_REFUSED).
+ */
+void exit_place_probe(const struct exit_scratch *scratch, struct exit_site *site,
+		      const struct insn *insn);
 
 #endif

@@ -89,6 +89,7 @@ enum reason timing_find(struct compilations *jit, const struct copy *copy, struc
 					      copy_bytes(copy, COPY_UNWINDS), parts),
 		.entered_midway = site->tier == TIER_OSR,
 		.left_midway = tier_may_be_left(site->tier),
+		.unwound_by_code = true,
 		.read = read_written,
 		.ctx = &written,
 	};

@@ -124,6 +124,7 @@ static int find_exits(struct dotnet_search *search, const struct jit_body *jit, 
 		.part_count = exit_parts_compiled(&dotnet->jit->clr, jit->start, code, parts),
 		.entered_midway = jit->tier == TIER_OSR,
 		.left_midway = tier_may_be_left(jit->tier),
+		.unwound_by_code = true,
 		.read = exit_read_memory,
 		.ctx = dotnet->target->memory,
 	};

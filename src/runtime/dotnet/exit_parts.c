@@ -34,6 +34,7 @@ int r2r_find_exits(struct exits *exits, const struct pe *pe, const struct r2r_bo
 	const struct exit_body exit_body = {
 		.parts = parts,
 		.part_count = exit_parts_precompiled(pe, body, parts),
+		.unwound_by_code = true,
 		.read = exit_read_pe,
 		.ctx = (void *)(uintptr_t)pe, /* which is only read */
 	};
