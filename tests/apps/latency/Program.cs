@@ -21,6 +21,7 @@
 //   crowd on THREADS US           see Crowd.cs; each round takes so long at least         -> crowd on
 //   crowd truth                   calls of each of its methods so far                     -> crowd N N...
 //   crowd off                                                                             -> crowd off
+//   interrupted MS THREADS                   see Interrupted.cs -> interrupted CALLS WRONG COLLECTIONS
 //   truth METHOD                  of each thread that has called it           -> truth TID:ENTERED:NS,NS...:NS,NS...
 //   forget                        nothing was called                                   -> forgotten
 //   quit CODE                     exit with CODE                                       -> (nothing)
@@ -112,6 +113,8 @@ internal static class Program
                 ["crowd", "on", var threads, var pause] => Crowded(int.Parse(threads), int.Parse(pause)),
                 ["crowd", "off"] => Crowded(0, 0),
                 ["crowd", "truth"] => $"crowd {Crowd.Truth()}",
+                ["interrupted", var time, var threads] =>
+                    $"interrupted {Interrupted.Run(int.Parse(time), int.Parse(threads))}",
                 ["truth", var method] => $"truth {Truth.Of(Enum.Parse<Method>(method))}",
                 ["pass", var time] => Pass(int.Parse(time)),
                 ["forget"] => Forget(),
