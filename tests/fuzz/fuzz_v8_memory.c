@@ -222,7 +222,6 @@ static void look_for_properties(const struct recording *recording, const struct 
 
 	(void)v8_has_lost_properties(&heap, raw->receiver, &budget);
 	check(budget <= PROPERTIES_MAX);
-	(void)v8_own_property_named(&heap, raw->receiver, raw->shared, &budget, &property);
 	(void)v8_own_property(&heap, raw->receiver, "constructor", false, &budget, &property);
 	(void)v8_map_constructor(&heap, raw->receiver_map);
 	(void)v8_map_is_of_constructors(&heap, raw->receiver_map);

@@ -10,8 +10,6 @@ enum {
 
 	TABLE_COMPONENTS = 1u << 31, /* flags of a MethodTable, as clr_type.c has them */
 	TABLE_COMPONENT_BYTES = 0xffff,
-	TABLE_CATEGORY = 0xc0000,
-	TABLE_CATEGORY_ARRAY = 0x80000,
 
 	/* A FieldDesc: its table, then two words. */
 	FIELD_BYTES = 16,
@@ -114,18 +112,6 @@ bool clr_shape_field(const struct clr *clr, const struct clr_shape *shape, uint3
 	field->rid = first & (first & FIELD_HAS_LARGE_RID ? FIELD_RID : FIELD_RID_SMALL);
 	field->offset = second & FIELD_OFFSET;
 	return !look.bad && !(first & FIELD_IS_STATIC);
-}
-
-uint64_t clr_array_element(const struct clr *clr, uint64_t table)
-{
-	struct look look = look_into(clr->memory);
-	uint32_t flags = clr_u32(clr, &look, table, TABLE_FLAGS);
-	uint64_t element = clr_u64(clr, &look, table, TABLE_PER_INST);
-
-	return !look.bad && flags & TABLE_COMPONENTS &&
-			       (flags & TABLE_CATEGORY) == TABLE_CATEGORY_ARRAY ?
-		       element :
-		       0;
 }
 
 /* A map is a chain of tables. */

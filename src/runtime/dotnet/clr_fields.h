@@ -33,9 +33,6 @@ bool clr_shape_read(const struct clr *clr, uint64_t table, struct clr_shape *sha
 bool clr_shape_field(const struct clr *clr, const struct clr_shape *shape, uint32_t index,
 		     struct clr_field_row *field);
 
-/* Element type of an array's MethodTable; 0 if it is none. */
-uint64_t clr_array_element(const struct clr *clr, uint64_t table);
-
 /* The MethodTable of a TypeDef, once it is loaded; else 0. */
 uint64_t clr_type_of_row(const struct clr *clr, uint64_t module, uint32_t rid);
 

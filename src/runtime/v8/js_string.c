@@ -253,18 +253,3 @@ bool v8_string_is(const struct v8_heap *heap, uint64_t value, const char *chars)
 	return v8_string_each(heap, value, (uint32_t)length, compare_chars, &compared) &&
 	       compared.same;
 }
-
-bool v8_string_equal(const struct v8_heap *heap, uint64_t one, uint64_t other)
-{
-	struct text left = { 0 }, right = { 0 };
-	uint32_t length = v8_string_length(heap, one);
-	bool same = one == other;
-
-	if (!same && length == v8_string_length(heap, other) && length <= V8_NAME_MAX)
-		same = v8_string_add(heap, one, length, &left) &&
-		       v8_string_add(heap, other, length, &right) && text_ok(&left) &&
-		       text_ok(&right) && strcmp(text_chars(&left), text_chars(&right)) == 0;
-	text_deinit(&left);
-	text_deinit(&right);
-	return same;
-}

@@ -35,7 +35,4 @@ bool v8_string_add(const struct v8_heap *heap, uint64_t value, uint32_t most, st
 /* Does it consist of these characters, which are ASCII? */
 bool v8_string_is(const struct v8_heap *heap, uint64_t value, const char *chars);
 
-/* Are they the same characters? What is longer than V8_NAME_MAX is told apart by address. */
-bool v8_string_equal(const struct v8_heap *heap, uint64_t one, uint64_t other);
-
 #endif

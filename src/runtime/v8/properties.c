@@ -164,8 +164,7 @@ bool v8_map_may_have(const struct v8_heap *heap, uint64_t map, const char *name)
 
 struct search {
 	const struct v8_heap *heap;
-	const char *chars; /* or */
-	uint64_t name;
+	const char *name;
 	bool symbol;
 	struct v8_property *found;
 	bool has_found;
@@ -179,9 +178,7 @@ static bool on_property(void *ctx, const struct v8_property *property)
 
 	if (search->symbol)
 		key = v8_is(heap, key, V8_TYPE_SYMBOL) ? v8_field(heap, key, V8_SYMBOL_NAME) : 0;
-	search->has_found =
-		search->chars ? v8_string_is(heap, key, search->chars) :
-				v8_is_string(heap, key) && v8_string_equal(heap, key, search->name);
+	search->has_found = v8_string_is(heap, key, search->name);
 	if (search->has_found)
 		*search->found = *property;
 	return !search->has_found;
@@ -190,16 +187,7 @@ static bool on_property(void *ctx, const struct v8_property *property)
 bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *name, bool symbol,
 		     unsigned int *budget, struct v8_property *property)
 {
-	struct search search = { .heap = heap, .chars = name, .symbol = symbol, .found = property };
-
-	v8_each_property(heap, object, budget, on_property, &search);
-	return search.has_found;
-}
-
-bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t name,
-			   unsigned int *budget, struct v8_property *property)
-{
-	struct search search = { .heap = heap, .name = name, .found = property };
+	struct search search = { .heap = heap, .name = name, .symbol = symbol, .found = property };
 
 	v8_each_property(heap, object, budget, on_property, &search);
 	return search.has_found;

@@ -34,10 +34,6 @@ void v8_each_property(const struct v8_heap *heap, uint64_t object, unsigned int 
 bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *name, bool symbol,
 		     unsigned int *budget, struct v8_property *property);
 
-/* The same of one whose name is the string @name. */
-bool v8_own_property_named(const struct v8_heap *heap, uint64_t object, uint64_t name,
-			   unsigned int *budget, struct v8_property *property);
-
 /* Are there own properties of @object, or parts of what has them, that cannot be read? */
 bool v8_has_lost_properties(const struct v8_heap *heap, uint64_t object, unsigned int *budget);
 
