@@ -66,7 +66,8 @@ static const struct {
 				  NOTHING_TO_DO "it was not asked for; --list has the full name" },
 	[REASON_EXIT_REFUSED] = { "exit-refused",
 				  "it is left by an instruction that the kernel's uprobes do not "
-				  "take, so its calls cannot be timed",
+				  "take, or where one would mislead its runtime, so its calls "
+				  "cannot be timed",
 				  "count them with -c, or time its callers" },
 	[REASON_INDIRECT] = { "indirect-function",
 			      "it is run once, to choose which of several functions is used in its "
