@@ -84,7 +84,7 @@ def commands(pid, binary=None):
             "bpftrace, count()": ("ints", traced(pid, "ints", "@ = count();"), None),
             "bpftrace, rejects an int": ("ints", traced(pid, "ints", "@ = count();", "/(int32)arg1 > 0/"), "bpftrace, count()"),
             "bpftrace, rejects an int in an object": (
-                "object", traced(pid, "object", "@ = count();", "/*(int32*)arg0 == 1/"), "bpftrace, count()"),
+                "object", traced(pid, "object", "@ = count();", "/ *(int32*)arg0 == 1 /"), "bpftrace, count()"),
             "bpftrace, rejects a string": (
                 "text", traced(pid, "text", "@ = count();", '/str(arg0) == "another"/'), "bpftrace, count()"),
             "bpftrace, printf of arg0 and arg1": (
