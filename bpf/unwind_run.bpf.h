@@ -10,7 +10,8 @@
 #include "bpf/walk.bpf.h"
 
 enum {
-	WALK_AT_ONCE = 8,
+	WALK_AT_ONCE = 32,
+	WALK_FEW_AT_ONCE = 8, /* where there is no room for so many */
 
 	/* What walk_run() comes to. */
 	RUN_STEP = 0, /* the next frame is another kind of frame */
@@ -52,6 +53,18 @@ static __always_inline bool read_window(const struct walk *walk, __u64 cfa, __s8
 	return true;
 }
 
+/* How many frames there is room for behind @slots that are used, of @frames in all: few or many. */
+static __always_inline __u32 run_at_most(__u32 frames, __u32 slots)
+{
+	if (frames + WALK_AT_ONCE <= max_frames &&
+	    slots <= EVENT_SLOTS - EVENT_V8_SLOTS - WALK_AT_ONCE)
+		return WALK_AT_ONCE;
+	if (frames + WALK_FEW_AT_ONCE <= max_frames &&
+	    slots <= EVENT_SLOTS - EVENT_V8_SLOTS - WALK_FEW_AT_ONCE)
+		return WALK_FEW_AT_ONCE;
+	return 0;
+}
+
 /*
  * The next frames, as long as they are such. What changes with each of them is in registers, or in
  * the program's frame, which has to be small (tests/unit/test_bpf.c).
@@ -60,18 +73,18 @@ __noinline int walk_run(struct walk *walk)
 {
 	__u64 pc, sp, fp, cfa, next, caller_fp;
 	struct unwind_frame frame;
-	__u32 count, done;
+	__u32 count, most, done;
 
 	if (!walk || walk->exact || walk->guessed || walk->fp_lost || !walk->window_at)
 		return RUN_STEP;
 	count = walk->event.frame_count;
-	if (walk->frame_count + WALK_AT_ONCE > max_frames ||
-	    count > EVENT_SLOTS - EVENT_V8_SLOTS - WALK_AT_ONCE)
+	most = run_at_most(walk->frame_count, count);
+	if (!most)
 		return RUN_STEP;
 	pc = walk->pc;
 	sp = walk->sp;
 	fp = walk->fp;
-	for (done = 0; done < WALK_AT_ONCE && pc; done++) {
+	for (done = 0; done < most && pc; done++) {
 		frame = known_frame_of(pc - 1, NOW(walk->tag));
 		if (!is_plain(frame))
 			break;
@@ -105,7 +118,7 @@ __noinline int walk_run(struct walk *walk)
 		walk_end(walk, STACK_WHOLE);
 		return RUN_END;
 	}
-	return done == WALK_AT_ONCE ? RUN_ON : RUN_STEP;
+	return done == most ? RUN_ON : RUN_STEP;
 }
 
 #endif
