@@ -13,6 +13,8 @@ from helpers import breakpoints, objdump, pairs
 pytestmark = pytest.mark.breakpoints
 
 METHOD = "Timed.Interrupted::Work"
+# What NativeAOT makes of it is a function of an ELF file.
+FUNCTION = "latency!latency_Timed_Interrupted__Work"
 SECONDS, THREADS = 8, 2
 
 
@@ -44,15 +46,16 @@ def watched_by_others(addresses):
             os.close(event)
 
 
-@pytest.mark.parametrize("app", pairs.few(["latency8", "latency9", "latency10"], "latency10"))
-def test_collections(place_probe, start_app, tmp_path, app):
+@pytest.mark.parametrize("app, method", [
+    *pairs.few([("latency8", METHOD), ("latency9", METHOD)]), ("latency10", METHOD), ("latency10-aot", FUNCTION)])
+def test_collections(place_probe, start_app, tmp_path, app, method):
     """No call has a wrong result, and each is timed, with threads interrupted all the time where it begins and ends."""
     target = start_app(app)
     target.ask(f"interrupted 1 {THREADS}", "interrupted")
-    [body] = place_probe.run("--list", "-j", target.pid, METHOD).expect(0).records("site")
+    [body] = place_probe.run("--list", "-j", target.pid, method).expect(0).records("site")
     last = last_instructions(target, body, tmp_path)
     with watched_by_others([body["address"], last[0], last[-1]]) as events:
-        live = place_probe.live("-H", "-j", target.pid, METHOD)
+        live = place_probe.live("-H", "-j", target.pid, method)
         live.wait_attached()
         calls, wrong, collections = map(int, target.ask(f"interrupted {SECONDS * 1000} {THREADS}", "interrupted")[1:4])
         hits = sum(int.from_bytes(os.read(event, 8), "little") for event in events)

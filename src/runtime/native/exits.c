@@ -9,6 +9,19 @@
 
 enum { COLD_PARTS_MAX = 8 /* of one function */ };
 
+/*
+ * NativeAOT's code is in a section of its own, and its runtime looks at that as .NET's other one
+ * does (src/coreclr/nativeaot/Runtime/unix/UnixNativeCodeManager.cpp,
+ * TrailingEpilogueInstructionsCount()).
+ */
+static bool is_managed(const struct elf *elf, uint64_t address)
+{
+	struct span code;
+	uint64_t begin;
+
+	return elf_section(elf, "__managedcode", &code, &begin) && address - begin < code.size;
+}
+
 static struct exit_part part_of_symbol(const struct elf *elf, const struct native_symbol *symbol,
 				       enum exit_part_kind kind)
 {
@@ -62,6 +75,7 @@ int native_find_exits(struct exits *exits, const struct elf *elf, struct native_
 	struct exit_body body = {
 		.parts = parts,
 		.part_count = 1,
+		.unwound_by_code = is_managed(elf, function->begin),
 		.read = exit_read_elf,
 		.ctx = (void *)(uintptr_t)elf, /* which is only read */
 	};
