@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Collections while calls begin and end: the runtime unwinds threads that it has interrupted in the midst of what takes a frame
-down, by a look at the code there, and writes where it takes the return address to be."""
+"""Collections while calls begin and end: the runtime unwinds threads that it has interrupted in the midst of what takes
+a frame down, by a look at the code there, and writes where it takes the return address to be."""
 
 import contextlib
 import ctypes
@@ -10,7 +10,8 @@ import pytest
 
 from helpers import breakpoints, objdump, pairs
 
-pytestmark = pytest.mark.breakpoints
+# It holds the registers of all CPUs, for long.
+pytestmark = [pytest.mark.alone, pytest.mark.breakpoints]
 
 METHOD = "Timed.Interrupted::Work"
 # What NativeAOT makes of it is a function of an ELF file.
