@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Code as binutils reads it, which share nothing with Zydis."""
 
+import re
 import subprocess
 
 from . import machine
+
+# What .NET's unwinder takes for the end of a frame, if a return or a jump follows.
+TAKES_DOWN = re.compile(r"pop +r|add +rsp,0x|lea +rsp,\[rbp|mov +rsp,rbp|leave")
 
 # So much is put behind each run of code that a mistake in one is over before the next begins.
 GAP = bytes([0xcc]) * 16
@@ -21,6 +25,13 @@ def _write_elf(runs, directory):
             offset += len(code) + len(GAP)
     machine.run("as", "-o", directory / "code.o", directory / "code.s", timeout=120)
     return directory / "code.o"
+
+
+def where_taken_down(instructions, index):
+    """The index of the first instruction that takes down the frame for an exit, or of the exit."""
+    while index > 0 and TAKES_DOWN.match(instructions[index - 1][1]):
+        index -= 1
+    return index
 
 
 def disassemble(runs, directory):

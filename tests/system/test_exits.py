@@ -30,8 +30,6 @@ MUCH_OSR = {"DOTNET_TieredPGO": "0", "DOTNET_TC_OnStackReplacement_InitialCounte
             "DOTNET_OSR_HitLimit": "1"}
 
 Exit = collections.namedtuple("Exit", "at kind length target depth taken_down pointer")
-# What .NET's unwinder takes for the end of a frame, if a return or a jump follows.
-TAKES_DOWN = re.compile(r"pop +r|add +rsp,0x|lea +rsp,\[rbp|mov +rsp,rbp|leave")
 
 
 class Body:
@@ -95,10 +93,8 @@ def is_return(text):
 
 
 def where_probed(instructions, index):
-    """The address of the first instruction that takes down the frame for this exit, or of the exit."""
-    while index > 0 and TAKES_DOWN.match(instructions[index - 1][1]):
-        index -= 1
-    return instructions[index][0]
+    """The address of an exit's probe."""
+    return instructions[objdump.where_taken_down(instructions, index)][0]
 
 
 def expected_exits(body, code):
@@ -213,7 +209,7 @@ def wrong_depths(body, code, prologue_of):
         places = {address: number for number, (address, _) in enumerate(instructions)}
         for at in body.exits.keys() & places.keys():
             leaves = places[at]
-            while TAKES_DOWN.match(instructions[leaves][1]):
+            while objdump.TAKES_DOWN.match(instructions[leaves][1]):
                 leaves += 1
             depth = depth_before_exit(instructions, leaves, prologue)
             site = body.exits[at]

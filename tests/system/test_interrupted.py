@@ -26,9 +26,7 @@ def last_instructions(app, body, directory):
         code = memory.read(body["size"])
     [(_, _, instructions)] = objdump.disassemble([(body["address"], code)], directory)
     [leaves] = [index for index, (_, text) in enumerate(instructions) if text.startswith("ret")]
-    first = leaves
-    while instructions[first - 1][1].startswith(("pop ", "add    rsp", "lea    rsp")):
-        first -= 1
+    first = objdump.where_taken_down(instructions, leaves)
     assert leaves - first > 2, instructions
     return [address for address, _ in instructions[first:leaves + 1]]
 
