@@ -71,7 +71,7 @@ const struct entry entries[] = {
 	{ OPT_SHARE, "share", "[MS]", "take turns of MS ms (default 200) on debug registers" },
 	{ OPT_REMAP, "remap", "[WHEN]",
 	  "any number of run-time compiled methods: always (auto: if needed)" },
-	{ OPT_NO_REMAP, "no-remap", NULL, "never, which is the default: debug registers only" },
+	{ OPT_NO_REMAP, "no-remap", NULL, "map no code anew: debug registers only" },
 	{ OPT_FORCE, "force", NULL, "allow plans that take long to detach" },
 	{ OPT_BUFFER, "buffer", "SIZE", "ring buffer, e.g. 64M (default 8M)" },
 	{ OPT_MEMORY, "memory", "SIZE", "for stacks that are kept, e.g. 64M (default 256M)" },

@@ -391,6 +391,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 	int result;
 
 	*options = (struct options){
+		.remap = REMAP_AUTO,
 		.max_frames = FRAMES_DEFAULT,
 		.buffer_bytes = BUFFER_DEFAULT_BYTES,
 		.memory_bytes = MEMORY_DEFAULT_BYTES,

@@ -122,7 +122,7 @@ class Faulty(probe.PlaceProbe):
         self.before = list(before)
         # The kernel lets only one listen to what it calls: failing_calls, or a broker.
         listens = bool(before) and str(before[0]) == str(machine.tool("failing_calls")) and before[2] != "none"
-        self.words = ["--no-sandbox"] if listens else []
+        self.words = [*probe.NO_REMAP, *(["--no-sandbox"] if listens else [])]
         env = env or {}
         libraries = [env["LD_PRELOAD"]] if "LD_PRELOAD" in env else []
         self.env = os.environ | env | {"LD_PRELOAD": ":".join([*libraries, self.no_registers])}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""--remap=auto: code is made private only where debug registers do not suffice, or are not to be relied on."""
+"""Without --remap: code is made private only where debug registers do not suffice, or are not to be relied on."""
 
 import pathlib
 import re
@@ -32,8 +32,9 @@ def app():
 
 
 @pytest.fixture(autouse=True)
-def auto(place_probe):
-    place_probe.words = ["--remap=auto"]
+def as_it_is(place_probe):
+    """As users have it who say nothing of this."""
+    place_probe.words = []
 
 
 def watch(place_probe, app, *options, numbers):

@@ -406,7 +406,7 @@ UNIT_TEST(hold_and_wait)
 	assert_int_equal(o.share_ns, 200000000);
 	assert_int_equal(parse("--share=1000 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.share_ns, 1000000000);
-	assert_int_equal(o.remap, REMAP_NEVER);
+	assert_int_equal(o.remap, REMAP_AUTO);
 	assert_int_equal(parse("-c --remap 1 A::B", &o, NULL), 0);
 	assert_int_equal(o.remap, REMAP_ALWAYS);
 	assert_int_equal(parse("-c --remap=auto 1 A::B", &o, NULL), 0);
