@@ -175,17 +175,31 @@ __noinline int filter_step(const struct watch_op *op, struct filter_cells *is)
 static __always_inline int filter_op(const struct watch_op *op, const struct filter_words *words,
 				     struct filter_cells *is)
 {
-	bool test = op->code == WATCH_TEST_WORD;
-	__u64 word;
+	__u64 word, *cell = filter_cell(is, op->dst);
+	__u32 test = WATCH_NONE;
 
-	if (!test && op->code != WATCH_TAKE)
+	switch (op->code) {
+	case WATCH_TAKE:
+		word = filter_word(words, op->source);
+		break;
+	case WATCH_TEST_WORD:
+		test = op->src;
+		word = watch_tested(op, filter_word(words, op->source), op->offset);
+		break;
+	case WATCH_TEST_LOADED:
+		test = op->source;
+		/* Of what is above it there nothing is left. */
+		if (bpf_probe_read_user(cell, WATCH_BOUNDED(op->size, 8),
+					(void *)(*filter_cell(is, op->src) + op->offset)))
+			return FILTER_UNKNOWN;
+		word = watch_tested(op, *cell, op->slot);
+		break;
+	default:
 		return filter_step(op, is);
-	word = filter_word(words, op->source);
-	if (test)
-		word = watch_tested(op, word);
-	*filter_cell(is, op->dst) = word;
-	return test && watch_is_otherwise(op->src, word, op->immediate) ? FILTER_OTHERWISE :
-									  FILTER_NEXT;
+	}
+	*cell = word;
+	return test && watch_is_otherwise(test, word, op->immediate) ? FILTER_OTHERWISE :
+								       FILTER_NEXT;
 }
 
 /*
@@ -195,12 +209,16 @@ static __always_inline int filter_op(const struct watch_op *op, const struct fil
 __noinline __u64 filter_machine(const struct filter_words *words, __u32 first)
 {
 	struct filter_cells is = { 0 };
-	__u32 next = first;
+	/* Together, or each takes a word of the frame. */
+	struct {
+		__u32 next;
+		__u32 first;
+	} at = { first, first };
 
 	if (!words)
 		return WATCH_UNDECIDED;
 	for (int i = 0; i < WATCH_OPS; i++) {
-		const struct watch_op *op = bpf_map_lookup_elem(&watch_ops, &next);
+		const struct watch_op *op = bpf_map_lookup_elem(&watch_ops, &at.next);
 		int way;
 
 		if (!op)
@@ -212,7 +230,8 @@ __noinline __u64 filter_machine(const struct filter_words *words, __u32 first)
 		way = filter_op(op, words, &is);
 		if (way == FILTER_UNKNOWN)
 			break;
-		next = way == FILTER_OTHERWISE ? first + op->otherwise : next + 1 + op->more;
+		at.next =
+			way == FILTER_OTHERWISE ? at.first + op->otherwise : at.next + 1 + op->more;
 	}
 	return WATCH_UNDECIDED;
 }

@@ -289,20 +289,42 @@ static __always_inline bool watch_is_otherwise(__u32 code, __u64 value, __u64 im
 	}
 }
 
-/* Of WATCH_TEST_WORD: what is compared. */
-static __always_inline __u64 watch_tested(const struct watch_op *op, __u64 word)
+/* What is compared: so many bytes of @word, the highest bit of them other way round if @turned. */
+static __always_inline __u64 watch_tested(const struct watch_op *op, __u64 word, __u64 turned)
 {
 	__u32 above = 64 - 8 * op->size;
 
-	return (word << (above & 63) ^ (__u64)op->offset << 63) >> (above & 63);
+	return (word << (above & 63) ^ turned << 63) >> (above & 63);
 }
 
 static __always_inline bool watch_test_word(struct watch_slot *slot, const struct watch_op *op)
 {
-	__u64 value = watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)]);
+	__u64 value = watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)], op->offset);
 
 	watch_set_cell(slot, op->dst, value);
 	return watch_is_otherwise(op->src, value, op->immediate);
+}
+
+/* WATCH_TEST_LOADED; @number is its own. */
+__noinline int watch_test_loaded(struct watch_slot *slot, const struct watch_op *op, __u32 number)
+{
+	__u64 value = 0;
+
+	if (!slot || !op)
+		return 0;
+	if (bpf_probe_read_user(&value, WATCH_BOUNDED(op->size, 8),
+				(void *)(watch_cell(slot, op->src) + op->offset))) {
+		slot->next = slot->end;
+		slot->verdict = WATCH_UNDECIDED;
+		return 0;
+	}
+	value = watch_tested(op, value, op->slot);
+	watch_set_cell(slot, op->dst, value);
+	if (watch_is_otherwise(op->source, value, op->immediate)) {
+		slot->next = number + 1;
+		watch_jump(slot, op);
+	}
+	return 0;
 }
 
 /* Those that only compute. */
@@ -372,6 +394,8 @@ __noinline int watch_step(struct watch_slot *slot)
 			watch_jump(slot, op);
 		}
 		return 0;
+	case WATCH_TEST_LOADED:
+		return watch_test_loaded(slot, op, number);
 	case WATCH_IF_SAME_BYTES:
 		if (!watch_is_same(slot, op))
 			watch_jump(slot, op);

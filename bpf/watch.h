@@ -82,10 +82,12 @@ enum watch_code {
 	 * What stands for several, which are behind it still: src/capture/fuse.c makes them, of
 	 * programs that are whole. Whoever jumps among those finds them as they were.
 	 */
-	WATCH_PUT_WORDS, /* .size times TAKE, PUT by cell dst: of a byte of .immediate each, see
+	WATCH_PUT_WORDS,   /* .size times TAKE, PUT by cell dst: of a byte of .immediate each, see
 			    WATCH_PUT_SIZE_SHIFT, as items of .slot and those after it */
-	WATCH_TEST_WORD, /* TAKE to cell dst, of which .size bytes count, the highest bit of
+	WATCH_TEST_WORD,   /* TAKE to cell dst, of which .size bytes count, the highest bit of
 			    them the other way round if .offset is 1; then .src is the test */
+	WATCH_TEST_LOADED, /* likewise LOAD, the highest bit of which is the other way round if
+			      .slot is 1; .source is the test. Reading fails: undecided */
 	WATCH_ACCEPT,
 	WATCH_REJECT,
 	WATCH_UNDECIDED, /* something could not be read */

@@ -80,7 +80,8 @@ static bool is_test(const struct watch_op *op, uint8_t cell)
 static bool sets(const struct watch_op *op, uint8_t cell)
 {
 	return op->dst == cell && ((op->code >= WATCH_TAKE && op->code <= WATCH_SUBTRACT) ||
-				   op->code == WATCH_PUT_WORDS || op->code == WATCH_TEST_WORD);
+				   op->code == WATCH_PUT_WORDS || op->code == WATCH_TEST_WORD ||
+				   op->code == WATCH_TEST_LOADED);
 }
 
 /* Nothing sets the cell, so it is 0, and the op jumps in any case. */
@@ -103,28 +104,81 @@ static size_t goes_on_at(const struct program_of *program, size_t i)
 	return i;
 }
 
+/* A word that is tested, of a register or of memory. */
+struct test {
+	uint16_t size; /* so many of its bytes count */
+	bool turned;   /* the highest bit of them is the other way round */
+	const struct watch_op *is;
+	size_t next; /* of the op behind it */
+};
+
+/* What is tested has been put in @cell before @at, all of it but @size bytes being 0. */
+static bool find_test(const struct program_of *program, size_t at, uint8_t cell, uint16_t size,
+		      struct test *test)
+{
+	uint64_t half = 0;
+
+	test->size = size;
+	if (changes(program, at, WATCH_ADD, cell)) {
+		half = program->ops[at++].immediate;
+		/* It carries, unless what is above is masked. */
+		test->size = 8;
+	}
+	if (changes(program, at, WATCH_MASK, cell))
+		test->size = bytes_of_mask(program->ops[at++].immediate);
+	if (at >= program->count || !test->size || test->size > size ||
+	    !is_test(&program->ops[at], cell) || (half && half != 1ULL << (8 * test->size - 1)))
+		return false;
+	test->turned = half != 0;
+	test->is = &program->ops[at];
+	test->next = at + 1;
+	return true;
+}
+
 static bool fuse_test(const struct program_of *program, size_t i)
 {
 	struct watch_op *op = &program->ops[i];
-	struct watch_op fused = { .code = WATCH_TEST_WORD, .dst = op->dst, .source = op->source };
-	size_t at = i + 1;
-	uint64_t half = 0;
+	struct test test;
 
-	fused.size = 8;
-	if (changes(program, at, WATCH_ADD, op->dst))
-		half = program->ops[at++].immediate;
-	if (changes(program, at, WATCH_MASK, op->dst))
-		fused.size = bytes_of_mask(program->ops[at++].immediate);
-	if (at >= program->count || !fused.size || !is_test(&program->ops[at], op->dst) ||
-	    (half && half != 1ULL << (8 * fused.size - 1)))
+	if (!find_test(program, i + 1, op->dst, 8, &test))
 		return false;
-	fused.offset = half != 0;
-	fused.src = program->ops[at].code;
-	fused.immediate = program->ops[at].immediate;
-	fused.otherwise = (uint16_t)goes_on_at(program, program->ops[at].otherwise);
-	fused.more = (uint16_t)(goes_on_at(program, at + 1) - i - 1);
-	fused.slot = WATCH_NO_SLOT;
-	*op = fused;
+	*op = (struct watch_op){
+		.code = WATCH_TEST_WORD,
+		.dst = op->dst,
+		.source = op->source,
+		.src = test.is->code,
+		.size = test.size,
+		.slot = WATCH_NO_SLOT,
+		.offset = test.turned,
+		.immediate = test.is->immediate,
+		.otherwise = (uint16_t)goes_on_at(program, test.is->otherwise),
+		.more = (uint16_t)(goes_on_at(program, test.next) - i - 1),
+	};
+	return true;
+}
+
+/* Only what is undecided where it cannot be read. */
+static bool fuse_loaded(const struct program_of *program, size_t i)
+{
+	struct watch_op *op = &program->ops[i];
+	struct test test;
+
+	if (op->slot != WATCH_NO_SLOT || !is_at(program, op->otherwise, WATCH_UNDECIDED) ||
+	    op->size < 1 || op->size > 8 || !find_test(program, i + 1, op->dst, op->size, &test) ||
+	    test.size != op->size)
+		return false;
+	*op = (struct watch_op){
+		.code = WATCH_TEST_LOADED,
+		.dst = op->dst,
+		.src = op->src,
+		.source = test.is->code,
+		.size = op->size,
+		.slot = test.turned,
+		.offset = op->offset,
+		.immediate = test.is->immediate,
+		.otherwise = (uint16_t)goes_on_at(program, test.is->otherwise),
+		.more = (uint16_t)(goes_on_at(program, test.next) - i - 1),
+	};
 	return true;
 }
 
@@ -135,5 +189,7 @@ void fuse_ops(struct watch_op *ops, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (is_at(&program, i, WATCH_TAKE) && !fuse_puts(&program, i))
 			(void)fuse_test(&program, i);
+		else if (is_at(&program, i, WATCH_LOAD))
+			(void)fuse_loaded(&program, i);
 	}
 }

@@ -56,10 +56,10 @@ __asm__(".pushsection .text\n"
 	{                                                                    \
 		.code = WATCH_IF_ZERO, .src = (cell), .otherwise = WATCH_END \
 	}
-#define LOAD(to, from, at, bytes)                                                                \
+#define LOAD(to, from, at, bytes, other)                                                         \
 	{                                                                                        \
 		.code = WATCH_LOAD, .dst = (to), .src = (from), .offset = (at), .size = (bytes), \
-		.slot = WATCH_NO_SLOT, .otherwise = WATCH_END                                    \
+		.slot = WATCH_NO_SLOT, .otherwise = (other)                                      \
 	}
 
 static const struct watch_op ints[] = { TAKE(3, 0), PUT(3, 4, 0), TAKE(3, 1), PUT(3, 4, 1) };
@@ -76,7 +76,7 @@ static const struct watch_op string[] = {
 	PUT(3, 8, 0),
 	TAKE(0, 1),
 	IF_ZERO(0),
-	LOAD(3, 0, 8, 4),
+	LOAD(3, 0, 8, 4, WATCH_END),
 	{ .code = WATCH_COPY_TIMES,
 	  .dst = 3,
 	  .src = 0,
@@ -94,10 +94,10 @@ static const struct watch_op object[] = {
 };
 
 /* Filters as --if makes them: the last ops are what is said where it is so, and where it is not. */
-#define ACCEPT_OR_REJECT             \
-	{ .code = WATCH_ACCEPT },    \
-	{                            \
-		.code = WATCH_REJECT \
+#define ACCEPT_OR_REJECT                                    \
+	{ .code = WATCH_ACCEPT }, { .code = WATCH_REJECT }, \
+	{                                                   \
+		.code = WATCH_UNDECIDED                     \
 	}
 #define IF_EQUAL(cell, value, other)                                                              \
 	{                                                                                         \
@@ -119,21 +119,23 @@ static const struct watch_op int_is[] = { TAKE(0, 0),
 					  ACCEPT_OR_REJECT };
 static const struct watch_op string_is_short[] = { TAKE(0, 1),
 						   IF_SET(0, 6),
-						   LOAD(1, 0, 8, 4),
+						   LOAD(1, 0, 8, 4, 7),
 						   IF_EQUAL(1, 7, 6),
 						   IF_SAME(0, 12, 2 * 7, 6),
 						   ACCEPT_OR_REJECT };
 static const struct watch_op string_is[] = {
-	TAKE(0, 1),	    IF_SET(0, 6),	   LOAD(1, 0, 8, 4),
+	TAKE(0, 1),	    IF_SET(0, 6),	   LOAD(1, 0, 8, 4, 7),
 	IF_EQUAL(1, 32, 6), IF_SAME(0, 12, 64, 6), ACCEPT_OR_REJECT
 };
 static const struct watch_op c_string_is[] = { TAKE(0, 1), IF_SET(0, 4), IF_SAME(0, 12, 33, 4),
 					       ACCEPT_OR_REJECT };
-static const struct watch_op field_is[] = {
-	TAKE(0, 1),	   IF_SET(0, 5),
-	LOAD(0, 0, 8, 4),  { .code = WATCH_MASK, .immediate = UINT32_MAX },
-	IF_EQUAL(0, 7, 6), ACCEPT_OR_REJECT
-};
+static const struct watch_op field_is[] = { TAKE(0, 1),
+					    IF_SET(0, 7),
+					    LOAD(0, 0, 8, 4, 8),
+					    { .code = WATCH_ADD, .immediate = 1U << 31 },
+					    { .code = WATCH_MASK, .immediate = UINT32_MAX },
+					    IF_EQUAL(0, 7 ^ 1U << 31, 7),
+					    ACCEPT_OR_REJECT };
 
 static const struct variant {
 	const char *name;

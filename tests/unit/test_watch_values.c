@@ -356,9 +356,9 @@ UNIT_TEST_WITHIN(jumps, set_up, tear_down)
 
 /* One op for several ----------------------------------------------------------------------- */
 
-/* What the program makes of a call, as it is and fused, which is the same. */
+/* What the program makes of a call, as it is and fused, with one op @at, which is the same. */
 static void expect_the_same(struct bench *bench, const struct watch_op *ops, size_t count,
-			    enum watch_code fused, const uint64_t words[6])
+			    size_t at, enum watch_code fused, const uint64_t words[6])
 {
 	size_t first = bench->op_count;
 	struct seen plain;
@@ -367,8 +367,8 @@ static void expect_the_same(struct bench *bench, const struct watch_op *ops, siz
 	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
 	plain = *take(bench, 1);
 	fuse_ops(&bench->ops[first], count);
-	assert_int_equal(bench->ops[first].code, fused);
-	assert_true(bench->ops[first].more > 0);
+	assert_int_equal(bench->ops[first + at].code, fused);
+	assert_true(bench->ops[first + at].more > 0);
 	victim(words[0], words[1], words[2], words[3], words[4], words[5], 0);
 	assert_int_equal(take(bench, 1)->values.entry_bytes, plain.values.entry_bytes);
 	assert_memory_equal(bench->seen->items, plain.items, plain.values.entry_bytes);
@@ -389,12 +389,25 @@ UNIT_TEST_WITHIN(words_that_are_put, set_up, tear_down)
 	}
 	/* The last one is in the cell. */
 	ops[12] = (struct watch_op)PUT(3, 8, SLOT + 9);
-	expect_the_same(*state, ops, 13, WATCH_PUT_WORDS, words);
+	expect_the_same(*state, ops, 13, 0, WATCH_PUT_WORDS, words);
 	assert_int_equal(count_items(((struct bench *)*state)->seen), 7);
 	/* One that has another slot is on its own. */
 	ops[3].slot = SLOT + 3;
-	expect_the_same(*state, ops, 13, WATCH_PUT_WORDS, words);
+	expect_the_same(*state, ops, 13, 0, WATCH_PUT_WORDS, words);
 	assert_int_equal(count_items(((struct bench *)*state)->seen), 7);
+}
+
+/* Words around those that decide. */
+struct tried {
+	uint64_t words[12];
+};
+
+static struct tried words_around(uint64_t immediate, uint32_t size)
+{
+	const uint64_t half = 1ULL << (8 * size - 1), mask = UINT64_MAX >> (64 - 8 * size);
+
+	return (struct tried){ { 0, 1, immediate - 1, immediate, ~immediate, immediate + 1,
+				 UINT64_MAX, half - 1, half, half + 1, mask, immediate ^ half } };
 }
 
 /* Of the test all else is said by what is put behind it, and where it leads. */
@@ -402,10 +415,7 @@ static void test_words(struct bench *bench, enum watch_code code, uint32_t size,
 		       uint64_t immediate)
 {
 	const uint64_t half = 1ULL << (8 * size - 1), mask = UINT64_MAX >> (64 - 8 * size);
-	const uint64_t tried[] = { 0,	       1,	   immediate - 1,
-				   immediate,  ~immediate, immediate + 1,
-				   UINT64_MAX, half - 1,   half,
-				   half + 1,   mask,	   immediate ^ half };
+	const struct tried tried = words_around(immediate, size);
 	const struct watch_op ops[] = {
 		TAKE(0, WATCH_ARGUMENT_0 + 2),
 		{ .code = WATCH_ADD, .dst = 0, .src = 0, .immediate = half },
@@ -422,14 +432,54 @@ static void test_words(struct bench *bench, enum watch_code code, uint32_t size,
 	memcpy(unsigned_ops + 1, ops + 2, sizeof(ops) - 2 * sizeof(ops[0]));
 	unsigned_ops[2].otherwise = 4;
 	unsigned_ops[3].otherwise = 5;
-	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		const uint64_t words[6] = { 0, 0, tried[i] };
+	for (size_t i = 0; i < sizeof(tried.words) / sizeof(tried.words[0]); i++) {
+		const uint64_t words[6] = { 0, 0, tried.words[i] };
 
 		if (is_signed)
-			expect_the_same(bench, ops, 8, WATCH_TEST_WORD, words);
+			expect_the_same(bench, ops, 8, 0, WATCH_TEST_WORD, words);
 		else
-			expect_the_same(bench, unsigned_ops, 7, WATCH_TEST_WORD, words);
+			expect_the_same(bench, unsigned_ops, 7, 0, WATCH_TEST_WORD, words);
 	}
+}
+
+/* Likewise of what is loaded; what cannot be read ends the program. */
+static void test_loaded(struct bench *bench, enum watch_code code, uint16_t size, bool is_signed,
+			bool is_masked, uint64_t immediate)
+{
+	const uint64_t half = 1ULL << (8 * size - 1), mask = UINT64_MAX >> (64 - 8 * size);
+	const struct tried tried = words_around(immediate, size);
+	struct watch_op ops[12] = { TAKE(2, WATCH_ARGUMENT_0 + 1), PUT(2, 8, 1) };
+	size_t count = 2, at = count;
+
+	ops[count++] = (struct watch_op){
+		.code = WATCH_LOAD, .src = 2, .size = size, .offset = -8, .slot = WATCH_NO_SLOT
+	};
+	if (is_signed)
+		ops[count++] = (struct watch_op){ .code = WATCH_ADD, .immediate = half };
+	if (is_masked)
+		ops[count++] = (struct watch_op){ .code = WATCH_MASK, .immediate = mask };
+	ops[count] = (struct watch_op){ .code = code,
+					.immediate = immediate & mask,
+					.otherwise = (uint16_t)(count + 2) };
+	count++;
+	ops[count] = (struct watch_op){ .code = WATCH_IF_ZERO,
+					.src = 7,
+					.otherwise = (uint16_t)(count + 2) };
+	count++;
+	ops[count++] = (struct watch_op)PUT(0, 8, 2);
+	ops[count++] = (struct watch_op)PUT(0, 8, 3);
+	ops[at].otherwise = (uint16_t)count;
+	ops[count++] = (struct watch_op){ .code = WATCH_UNDECIDED };
+	ops[count++] = (struct watch_op)PUT(0, 8, 4);
+	for (size_t i = 0; i < sizeof(tried.words) / sizeof(tried.words[0]); i++) {
+		const uint64_t word = tried.words[i];
+		const uint64_t words[6] = { 0, (uintptr_t)(&word + 1) };
+
+		expect_the_same(bench, ops, count, at, WATCH_TEST_LOADED, words);
+		assert_true(count_items(bench->seen) > 1);
+	}
+	expect_the_same(bench, ops, count, at, WATCH_TEST_LOADED, (const uint64_t[6]){ 0, 4096 });
+	assert_int_equal(count_items(bench->seen), 1);
 }
 
 UNIT_TEST_WITHIN(words_that_are_tested, set_up, tear_down)
@@ -439,6 +489,18 @@ UNIT_TEST_WITHIN(words_that_are_tested, set_up, tear_down)
 			test_words(*state, code, size, false, 0x8081828384858687);
 			test_words(*state, code, size, true, 0x8081828384858687);
 			test_words(*state, code, size, true, 5);
+		}
+	}
+}
+
+UNIT_TEST_WITHIN(what_is_loaded_and_tested, set_up, tear_down)
+{
+	for (enum watch_code code = WATCH_IF_ZERO; code <= WATCH_IF_BELOW_SIGNED; code++) {
+		for (uint16_t size = 1; size <= 8; size *= 2) {
+			test_loaded(*state, code, size, false, false, 0x8081828384858687);
+			test_loaded(*state, code, size, false, true, 0x8081828384858687);
+			test_loaded(*state, code, size, true, true, 0x8081828384858687);
+			test_loaded(*state, code, size, true, true, 5);
 		}
 	}
 }
