@@ -263,9 +263,12 @@ static void log_turns(const struct session *session)
 	if (session->options->share_ns) {
 		if (waiting)
 			log_print(
-				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted (--remap needs no turns)",
+				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted%s",
 				(unsigned int)(session->options->share_ns / NS_PER_MS),
-				session_registers(session));
+				session_registers(session),
+				options_may_remap(session->options) ?
+					"; those on pages that are full need none" :
+					" (--remap needs no turns)");
 		return;
 	}
 	/* Where none works nobody takes turns: session_log_registers() tells. */
