@@ -137,6 +137,17 @@ static const struct watch_op field_is[] = { TAKE(0, 1),
 					    IF_EQUAL(0, 7 ^ 1U << 31, 7),
 					    ACCEPT_OR_REJECT };
 
+/* One read more. */
+static const struct watch_op fields_are[] = { TAKE(0, 1),
+					      IF_SET(0, 9),
+					      LOAD(1, 0, 0, 8, 10),
+					      IF_EQUAL(1, 1, 9),
+					      LOAD(0, 0, 8, 4, 10),
+					      { .code = WATCH_ADD, .immediate = 1U << 31 },
+					      { .code = WATCH_MASK, .immediate = UINT32_MAX },
+					      IF_EQUAL(0, 7 ^ 1U << 31, 9),
+					      ACCEPT_OR_REJECT };
+
 static const struct variant {
 	const char *name;
 	const struct watch_op *ops;
@@ -151,6 +162,8 @@ static const struct variant {
 	{ "char * of 32, at once", c_string_is, sizeof(c_string_is) / sizeof(c_string_is[0]),
 	  true },
 	{ "an int in an object", field_is, sizeof(field_is) / sizeof(field_is[0]), true },
+	{ "two numbers in an object", fields_are, sizeof(fields_are) / sizeof(fields_are[0]),
+	  true },
 };
 
 enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
