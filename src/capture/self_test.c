@@ -133,6 +133,10 @@ int capture_self_test(FILE *to, struct error *err)
 		holding ? "yes" :
 			  "no, so calls of code that is compiled during a run may be missed");
 	fprintf(to, "uprobe_multi: %s\n", multi ? "yes" : "no, perf events are used");
+	fprintf(to, "code is mapped anew by itself: %s\n",
+		!multi			 ? "no, for want of uprobe_multi" :
+		programs_keep_replaced() ? "yes" :
+					   "no, since what fails to be mapped may be gone");
 	if (result == 0 && multi) {
 		result = try_load(true, false, NULL, err);
 		fprintf(to, "BPF programs for uprobe_multi: %s\n", result ? "refused" : "loaded");

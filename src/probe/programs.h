@@ -50,6 +50,12 @@ int programs_size_maps(const struct programs_map *maps, size_t count);
 /* Where a task's thread pointer is, by the kernel's description of itself; 0: not known. */
 uint32_t programs_thread_pointer_at(void);
 
+/*
+ * Is what a mmap() is to replace (MAP_FIXED) still there if it fails for want of memory? Before
+ * Linux 6.12 it may be gone. False also where the kernel does not describe itself.
+ */
+bool programs_keep_replaced(void);
+
 /* Does what libbpf says go to standard error? Else nobody is told. */
 void programs_tell(bool tell);
 

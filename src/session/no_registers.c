@@ -26,7 +26,7 @@ bool session_lacks_registers(const struct session *session)
 
 static const char *without_registers(const struct session *session)
 {
-	return options_may_remap(session->options) ? "" : ", or give --remap, which needs none";
+	return session_may_remap(session) ? "" : ", or give --remap, which needs none";
 }
 
 int session_registers(const struct session *session)
@@ -64,8 +64,7 @@ void session_log_registers(const struct session *session)
 			users, without_registers(session));
 	else
 		log_print("%s, so code that the runtime compiles is not probed%s", BREAKPOINTS_DEAD,
-			  options_may_remap(session->options) ? " at once" :
-								" (--remap needs none)");
+			  session_may_remap(session) ? " at once" : " (--remap needs none)");
 }
 
 bool session_wants_more_registers(const struct session *session, int *wanted, int *free_registers)
@@ -116,8 +115,8 @@ bool session_had_no_register(const struct session *session, struct error *err)
 		   lacking == 1 ? "y" : "ies",
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
 					      BREAKPOINTS_DEAD,
-		   !options_may_remap(session->options) ? "; --remap needs none" :
-		   breakpoint_events_fire()		? "; end what has them" :
-							  "; run on until their pages are full");
+		   !session_may_remap(session) ? "; --remap needs none" :
+		   breakpoint_events_fire()    ? "; end what has them" :
+						 "; run on until their pages are full");
 	return true;
 }

@@ -132,6 +132,8 @@ UNIT_TEST(test_kernel)
 	bits = offset_by_libbpf(btf, (uint32_t)number, "thread", &thread);
 	bits += offset_by_libbpf(btf, thread, "fsbase", &none);
 	assert_int_equal(programs_thread_pointer_at(), bits / 8);
+	assert_int_equal(programs_keep_replaced(),
+			 btf__find_by_name_kind(btf, "vma_munmap_struct", BTF_KIND_STRUCT) > 0);
 	btf__free(btf);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a task's thread pointer is, by the kernel's description of itself: the walk of V8's frames
- * finds a thread's isolate by it.
+ * What the kernel's description of itself says: where a task's thread pointer is, by which the walk
+ * of V8's frames finds a thread's isolate, and whether a mapping outlives what fails to replace it.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -47,7 +47,8 @@ static void *map_types(int fd, size_t bytes)
 	return types;
 }
 
-uint32_t programs_thread_pointer_at(void)
+/* As btf_member_at(), of the kernel. */
+static int64_t member_at(const char *const *path)
 {
 	_cleanup_close_ int fd = open(kernel_types, O_RDONLY | O_CLOEXEC);
 	struct stat stat;
@@ -55,14 +56,32 @@ uint32_t programs_thread_pointer_at(void)
 	int64_t bits;
 	void *types;
 
-	/* Without it threads are in no isolate that is known. */
 	if (fd < 0 || fstat(fd, &stat) || stat.st_size <= 0 || stat.st_size > KERNEL_TYPES_MAX)
-		return 0;
+		return -1;
 	bytes = (size_t)stat.st_size;
 	types = map_types(fd, bytes);
 	if (types == MAP_FAILED)
-		return 0;
-	bits = btf_member_at((struct span){ types, bytes }, arch.thread_pointer);
+		return -1;
+	bits = btf_member_at((struct span){ types, bytes }, path);
 	munmap(types, bytes);
+	return bits;
+}
+
+uint32_t programs_thread_pointer_at(void)
+{
+	/* Without it threads are in no isolate that is known. */
+	int64_t bits = member_at(arch.thread_pointer);
+
 	return bits > 0 ? (uint32_t)(bits / 8) : 0;
+}
+
+bool programs_keep_replaced(void)
+{
+	/* What is to be unmapped is gathered in it first, and put back (mm/vma.c, from 6.12 on). */
+	static const char *const gathered[] = { "vma_munmap_struct", "vma_count", NULL };
+	static enum { UNKNOWN, KEPT, GONE } is;
+
+	if (is == UNKNOWN)
+		is = member_at(gathered) >= 0 ? KEPT : GONE;
+	return is == KEPT;
 }
