@@ -78,10 +78,5 @@ uint32_t programs_thread_pointer_at(void)
 bool programs_keep_replaced(void)
 {
 	/* What is to be unmapped is gathered in it first, and put back (mm/vma.c, from 6.12 on). */
-	static const char *const gathered[] = { "vma_munmap_struct", "vma_count", NULL };
-	static enum { UNKNOWN, KEPT, GONE } is;
-
-	if (is == UNKNOWN)
-		is = member_at(gathered) >= 0 ? KEPT : GONE;
-	return is == KEPT;
+	return member_at((const char *const[]){ "vma_munmap_struct", "vma_count", NULL }) >= 0;
 }

@@ -266,7 +266,7 @@ static void log_turns(const struct session *session)
 				"bodies take turns of %u ms on %d debug registers: what they do outside their turns is not counted%s",
 				(unsigned int)(session->options->share_ns / NS_PER_MS),
 				session_registers(session),
-				session_may_remap(session) ?
+				options_may_remap(session->options) ?
 					"; those on pages that are full need none" :
 					" (--remap needs no turns)");
 		return;
@@ -294,7 +294,7 @@ static void log_turns(const struct session *session)
 			"time are in use than there are debug registers, %d",
 			follow_method_count(follow), session_registers(session));
 	add_guaranteed(follow, &text);
-	if (!session_may_remap(session))
+	if (!options_may_remap(session->options))
 		text_add(&text, "; --remap needs no register");
 	log_print("%s", text_chars(&text));
 	text_deinit(&text);

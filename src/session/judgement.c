@@ -52,7 +52,7 @@ static const char *const missed[VERDICT_REASONS] = {
 
 static const char *without_registers(const struct session *session)
 {
-	return session_may_remap(session) ? "" : " (--remap needs none)";
+	return options_may_remap(session->options) ? "" : " (--remap needs none)";
 }
 
 static void describe_no_register(const struct session *session, const struct site *site,
@@ -172,7 +172,7 @@ static void describe_turns(const struct session *session, size_t methods, struct
 	}
 	text_add(out, "more code compiled at run time was in use than there are debug registers, ");
 	session_add_registers(session, out);
-	if (!session_may_remap(session))
+	if (!options_may_remap(session->options))
 		text_printf(out, " (--remap takes none of them%s)",
 			    session_registers(session) == BREAKPOINTS_MAX ?
 				    "; those named first keep theirs" :

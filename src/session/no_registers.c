@@ -26,7 +26,7 @@ bool session_lacks_registers(const struct session *session)
 
 static const char *without_registers(const struct session *session)
 {
-	return session_may_remap(session) ? "" : ", or give --remap, which needs none";
+	return options_may_remap(session->options) ? "" : ", or give --remap, which needs none";
 }
 
 int session_registers(const struct session *session)
@@ -64,7 +64,8 @@ void session_log_registers(const struct session *session)
 			users, without_registers(session));
 	else
 		log_print("%s, so code that the runtime compiles is not probed%s", BREAKPOINTS_DEAD,
-			  session_may_remap(session) ? " at once" : " (--remap needs none)");
+			  options_may_remap(session->options) ? " at once" :
+								" (--remap needs none)");
 }
 
 bool session_wants_more_registers(const struct session *session, int *wanted, int *free_registers)
@@ -115,8 +116,8 @@ bool session_had_no_register(const struct session *session, struct error *err)
 		   lacking == 1 ? "y" : "ies",
 		   breakpoint_events_fire() ? "others had all debug registers to the end" :
 					      BREAKPOINTS_DEAD,
-		   !session_may_remap(session) ? "; --remap needs none" :
-		   breakpoint_events_fire()    ? "; end what has them" :
-						 "; run on until their pages are full");
+		   !options_may_remap(session->options) ? "; --remap needs none" :
+		   breakpoint_events_fire()		? "; end what has them" :
+							  "; run on until their pages are full");
 	return true;
 }

@@ -19,7 +19,6 @@
 #include "plan/timed.h"
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
-#include "probe/programs.h"
 #include "runtime/sealed.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
@@ -32,10 +31,7 @@ enum {
 
 /* Whether ------------------------------------------------------------------------------------- */
 
-/*
- * By perf events each probe takes tens of milliseconds to remove: nobody gets hundreds unasked.
- * Whose code may be gone if it cannot be mapped gets none either: that is asked last.
- */
+/* By perf events each probe takes tens of milliseconds to remove: nobody gets hundreds unasked. */
 static bool may_by_itself(const struct session *session)
 {
 	const struct options *options = session->options;
@@ -44,22 +40,14 @@ static bool may_by_itself(const struct session *session)
 	       capture_opening_has_multi(session->opening);
 }
 
-bool session_may_remap(const struct session *session)
-{
-	return session->options->remap == REMAP_ALWAYS ||
-	       (may_by_itself(session) && programs_keep_replaced());
-}
-
 bool session_wants_remap(struct session *session)
 {
 	int wanted, free_registers;
 
 	if (!mode_attaches(session->options->mode) || !may_by_itself(session))
 		return session->options->remap == REMAP_ALWAYS;
-	session->remap.wanted =
-		(plan_lacks_registers(&session->plan) || !breakpoint_events_fire() ||
-		 session_wants_more_registers(session, &wanted, &free_registers)) &&
-		programs_keep_replaced();
+	session->remap.wanted = plan_lacks_registers(&session->plan) || !breakpoint_events_fire() ||
+				session_wants_more_registers(session, &wanted, &free_registers);
 	return session->remap.wanted;
 }
 
@@ -79,10 +67,8 @@ bool session_comes_to_want_remap(struct session *session)
 {
 	/* A hypervisor has a part in each debug exception: no reason to be late with the first. */
 	if (!session->remap.wanted && may_by_itself(session))
-		session->remap.wanted =
-			(debug_registers_are_virtual() || !breakpoint_events_fire() ||
-			 has_lacked_register(session)) &&
-			programs_keep_replaced();
+		session->remap.wanted = debug_registers_are_virtual() ||
+					!breakpoint_events_fire() || has_lacked_register(session);
 	return session->options->remap == REMAP_ALWAYS || session->remap.wanted;
 }
 

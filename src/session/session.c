@@ -157,7 +157,15 @@ static int begin(struct session *session, struct error *err)
 	return result;
 }
 
-enum exit_status session_run(const struct options *options, struct error *err)
+/* Nobody's code is mapped anew unasked where it may be gone if that fails. */
+static void choose_remap(struct options *options)
+{
+	if (options->remap == REMAP_AUTO && mode_attaches(options->mode) &&
+	    !programs_keep_replaced())
+		options->remap = REMAP_NEVER;
+}
+
+enum exit_status session_run(struct options *options, struct error *err)
 {
 	struct session session = {
 		.options = options,
@@ -171,6 +179,7 @@ enum exit_status session_run(const struct options *options, struct error *err)
 	struct error output_error = { .text = "" };
 	enum exit_status status;
 
+	choose_remap(options);
 	programs_tell(options->verbose);
 	if (begin(&session, err)) {
 		session_stop_serving(&session);

@@ -17,7 +17,10 @@ enum exit_status {
 	EXIT_STATUS_LOST = 5,
 };
 
-/* Do what @options ask. Returns the exit status; @err says why if it is not 0. */
-enum exit_status session_run(const struct options *options, struct error *err);
+/*
+ * Do what @options ask; --remap=auto becomes what it can be here. Returns the exit status; @err
+ * says why if it is not 0.
+ */
+enum exit_status session_run(struct options *options, struct error *err);
 
 #endif

@@ -203,7 +203,6 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
  * which is asked again and again? With --remap=auto it is where code compiled at run time has not
  * registers enough, or where breakpoints are not to be trusted: in a virtual machine.
  */
-bool session_may_remap(const struct session *session); /* at all */
 bool session_wants_remap(struct session *session);
 bool session_comes_to_want_remap(struct session *session);
 

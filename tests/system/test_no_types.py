@@ -4,7 +4,7 @@ is left out; counts, durations and stacks are what they are elsewhere."""
 
 import pytest
 
-from helpers import apps, v8_hits
+from helpers import apps, inject, many, v8_hits
 
 pytestmark = pytest.mark.beside
 
@@ -32,3 +32,21 @@ def test_javascript(without_types, tmp_path):
     hits = result.records("hit")
     assert [v8_hits.javascript(hit) for hit in hits] == expected
     assert result.summary()["stack_ends"] == {"whole": len(hits)}
+
+
+def test_unasked_no_code_is_mapped_anew(without_types):
+    """Nothing says that what cannot be mapped stays as it was, as before Linux 6.12 it may not."""
+    without_types.words = []
+    app = many.start("many10")
+    try:
+        app.go(40)
+        app.fill(400)
+        refused = without_types.run("-c", app.pid, "Many.Generated::M001").expect(4)
+        assert "no debug register is free" in refused.err and "or --remap, which needs none" in refused.err
+        assert not inject.is_private(app.pid, many.CODE)
+        live = without_types.live("-c", "-j", "--remap", app.pid, "Many.Generated::M001")
+        assert inject.is_private(app.pid, many.CODE)
+        made = app.go(5)
+        assert many.by_number(live.stop().expect(0).records("count"))[1] == made[1]
+    finally:
+        app.close()
