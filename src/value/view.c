@@ -81,7 +81,7 @@ struct view view_at(const struct view *view, uint32_t offset)
 {
 	if (view->in_parts)
 		return (struct view){ .in_parts = view->in_parts, .offset = view->offset + offset };
-	if (offset > view->size)
+	if (!view->bytes || offset > view->size)
 		return (struct view){ 0 };
 	return (struct view){ .bytes = view->bytes + offset, .size = view->size - offset };
 }
