@@ -377,9 +377,17 @@ def values():
         data = b"".join(struct.pack("<Q", word) for word in words)
         entry = b"".join(item(slot, 0, (data[slot % len(words) * 8:] + data)[:64], 4096) for slot in range(64))
         for way in range(4):
-            yield f"{name}-{way}", bytes([way, 200]) + entry + item(0, 0, data) + item(1, 0, text, 99)
-    yield "texts", bytes([3, 128]) + b"".join(item(slot, 0, text, 1 << 33) for slot in range(64))
-    yield "problems", bytes([2, 60]) + b"".join(item(slot, slot % 4, b"") for slot in range(64))
+            yield f"{name}-{way}", bytes([way, 2 + 9 * way, 200]) + entry + item(0, 0, data) + item(1, 0, text, 99)
+    yield "texts", bytes([3, 1, 128]) + b"".join(item(slot, 0, text, 1 << 33) for slot in range(64))
+    yield "problems", bytes([2, 2, 60]) + b"".join(item(slot, slot % 4, b"") for slot in range(64))
+    # Items that are made of what is there: a byte that says what becomes of it before each.
+    for way in (4, 5, 6, 7):
+        for method in (2, 28, 30, 31, 33):
+            yield f"made-{method}-{way}", bytes([way, method, 0]) + (b"\x84\x1f\x02" + data) * 32
+    for status in range(4):
+        reading = struct.pack("<QII", 8, len(text) // 2, status) + text + bytes(480 - len(text))
+        yield f"thrown-{status}", bytes([4 | status % 2, 254, 1]) + reading
+        yield f"key-{status}", bytes([status, 255, 1]) + struct.pack("<IHBB", 1, len(text), status % 2, 1) + text
 
 
 # A pattern and a method's type, type arguments, name, method arguments and parameters, see fuzz_pattern.c.
