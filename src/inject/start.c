@@ -73,7 +73,8 @@ static int open_program(void)
 /* Between fork and exec, as other threads of ours may have held any lock. */
 static void __attribute__((noreturn)) run_child(int program_fd, const int fds[3])
 {
-	char name[] = "place-probe-inject", *argv[] = { name, NULL }, *environment[] = { NULL };
+	/* As it calls itself: pkill -f has no part in who ends place-probe by its name. */
+	char name[] = "probe-injector", *argv[] = { name, NULL }, *environment[] = { NULL };
 	int copies[3];
 
 	/* First out of the way of each other. */

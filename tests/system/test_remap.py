@@ -3,6 +3,7 @@
 long only, and the run ends where code changes that was thought to be final."""
 
 import os
+import pathlib
 import re
 import signal
 import types
@@ -486,20 +487,30 @@ def test_compiled_to_a_copy(place_probe, start_app, variant):
     check_restored(app)
 
 
-def test_killed(place_probe, start):
-    """The injector shares all again, however place-probe ends."""
-    app = start()
-    live = place_probe.count("--remap", app.pid, *FINALS.values())
-    live.process.send_signal(signal.SIGKILL)
-    machine.wait_until(lambda: not inject.is_private(app.pid, CODE), "it is shared again")
-    call_all(app)
-    check_restored(app)
-
-
 def injector_of(live):
     """The process of it, a child of place-probe's broker's."""
     injector, = machine.children_of(machine.broker_of(live.process.pid))
     return injector
+
+
+def kill_by_name(live):
+    """As `pkill -9 -f place-probe` does, of one run; the injector has another name."""
+    pids = [live.process.pid, machine.broker_of(live.process.pid), injector_of(live)]
+    named = [pid for pid in pids if b"place-probe" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert named == pids[:2]
+    for pid in named:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kill", [lambda live: live.process.kill(), kill_by_name], ids=["one", "by_name"])
+def test_killed(place_probe, start, kill):
+    """The injector shares all again, however place-probe ends."""
+    app = start()
+    live = place_probe.count("--remap", app.pid, *FINALS.values())
+    kill(live)
+    machine.wait_until(lambda: not inject.is_private(app.pid, CODE), "it is shared again")
+    call_all(app)
+    check_restored(app)
 
 
 def test_what_is_closed_first(place_probe, start):
