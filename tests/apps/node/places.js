@@ -14,6 +14,9 @@ const OPTIONS = {
 };
 // Functions that Node gives other names, by the property that has them.
 const RENAMED = { 'node:stream': ['fn'], 'node:internal/errors': ['wrappedFn', 'hidden'] };
+// What V8 infers for a function without a name from what stands before it: `if (done) { ... } new Promise((resolve) =>`.
+// Its Error.stack has that name as well.
+const INFERRED = { 'node:internal/streams/operators': ['done'] };
 const parsed = new Map();
 
 function textOf(script) {
@@ -130,8 +133,8 @@ function isNamed(name, script, nodes, last) {
   if (names.some((literal) => RENAMED[script]?.includes(literal))) {
     return true;
   }
-  return names.includes(own) || names.includes(null) || (own === '<anonymous>' && !nodes[at].id) ||
-    (names.length === 0 && name.includes('.'));
+  return names.includes(own) || names.includes(null) || (names.length === 0 && name.includes('.')) ||
+    (!nodes[at].id && (own === '<anonymous>' || INFERRED[script]?.includes(own)));
 }
 
 for (const line of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
