@@ -297,12 +297,17 @@ static __always_inline __u64 watch_tested(const struct watch_op *op, __u64 word,
 	return (word << (above & 63) ^ turned << 63) >> (above & 63);
 }
 
-static __always_inline bool watch_test_word(struct watch_slot *slot, const struct watch_op *op)
+/* The test @code of @value, by op @number. */
+static __always_inline int watch_test(struct watch_slot *slot, const struct watch_op *op,
+				      __u32 number, __u32 code, __u64 value)
 {
-	__u64 value = watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)], op->offset);
-
 	watch_set_cell(slot, op->dst, value);
-	return watch_is_otherwise(op->src, value, op->immediate);
+	if (watch_is_otherwise(code, value, op->immediate)) {
+		/* Which may be before that which is next otherwise. */
+		slot->next = number + 1;
+		watch_jump(slot, op);
+	}
+	return 0;
 }
 
 /* WATCH_TEST_LOADED; @number is its own. */
@@ -318,13 +323,7 @@ __noinline int watch_test_loaded(struct watch_slot *slot, const struct watch_op 
 		slot->verdict = WATCH_UNDECIDED;
 		return 0;
 	}
-	value = watch_tested(op, value, op->slot);
-	watch_set_cell(slot, op->dst, value);
-	if (watch_is_otherwise(op->source, value, op->immediate)) {
-		slot->next = number + 1;
-		watch_jump(slot, op);
-	}
-	return 0;
+	return watch_test(slot, op, number, op->source, watch_tested(op, value, op->slot));
 }
 
 /* Those that only compute. */
@@ -388,12 +387,9 @@ __noinline int watch_step(struct watch_slot *slot)
 			watch_jump(slot, op);
 		return 0;
 	case WATCH_TEST_WORD:
-		if (watch_test_word(slot, op)) {
-			/* Which may be before that which is next otherwise. */
-			slot->next = number + 1;
-			watch_jump(slot, op);
-		}
-		return 0;
+		return watch_test(
+			slot, op, number, op->src,
+			watch_tested(op, slot->words[op->source & (WATCH_WORDS - 1)], op->offset));
 	case WATCH_TEST_LOADED:
 		return watch_test_loaded(slot, op, number);
 	case WATCH_IF_SAME_BYTES:

@@ -135,50 +135,53 @@ static bool find_test(const struct program_of *program, size_t at, uint8_t cell,
 	return true;
 }
 
+/* What an op says that stands for those from @i to a test; which of both it is, its maker adds. */
+static struct watch_op fused_test(const struct program_of *program, size_t i,
+				  const struct test *test)
+{
+	return (struct watch_op){
+		.dst = program->ops[i].dst,
+		.size = test->size,
+		.immediate = test->is->immediate,
+		.otherwise = (uint16_t)goes_on_at(program, test->is->otherwise),
+		.more = (uint16_t)(goes_on_at(program, test->next) - i - 1),
+	};
+}
+
 static bool fuse_test(const struct program_of *program, size_t i)
 {
-	struct watch_op *op = &program->ops[i];
+	struct watch_op *op = &program->ops[i], fused;
 	struct test test;
 
 	if (!find_test(program, i + 1, op->dst, 8, &test))
 		return false;
-	*op = (struct watch_op){
-		.code = WATCH_TEST_WORD,
-		.dst = op->dst,
-		.source = op->source,
-		.src = test.is->code,
-		.size = test.size,
-		.slot = WATCH_NO_SLOT,
-		.offset = test.turned,
-		.immediate = test.is->immediate,
-		.otherwise = (uint16_t)goes_on_at(program, test.is->otherwise),
-		.more = (uint16_t)(goes_on_at(program, test.next) - i - 1),
-	};
+	fused = fused_test(program, i, &test);
+	fused.code = WATCH_TEST_WORD;
+	fused.source = op->source;
+	fused.src = test.is->code;
+	fused.slot = WATCH_NO_SLOT;
+	fused.offset = test.turned;
+	*op = fused;
 	return true;
 }
 
 /* Only what is undecided where it cannot be read. */
 static bool fuse_loaded(const struct program_of *program, size_t i)
 {
-	struct watch_op *op = &program->ops[i];
+	struct watch_op *op = &program->ops[i], fused;
 	struct test test;
 
 	if (op->slot != WATCH_NO_SLOT || !is_at(program, op->otherwise, WATCH_UNDECIDED) ||
 	    op->size < 1 || op->size > 8 || !find_test(program, i + 1, op->dst, op->size, &test) ||
 	    test.size != op->size)
 		return false;
-	*op = (struct watch_op){
-		.code = WATCH_TEST_LOADED,
-		.dst = op->dst,
-		.src = op->src,
-		.source = test.is->code,
-		.size = op->size,
-		.slot = test.turned,
-		.offset = op->offset,
-		.immediate = test.is->immediate,
-		.otherwise = (uint16_t)goes_on_at(program, test.is->otherwise),
-		.more = (uint16_t)(goes_on_at(program, test.next) - i - 1),
-	};
+	fused = fused_test(program, i, &test);
+	fused.code = WATCH_TEST_LOADED;
+	fused.src = op->src;
+	fused.source = test.is->code;
+	fused.slot = test.turned;
+	fused.offset = op->offset;
+	*op = fused;
 	return true;
 }
 

@@ -421,8 +421,7 @@ static size_t make_items(const struct watch_op *ops, size_t count, struct input 
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (ops[i].code == WATCH_PUT || ops[i].code == WATCH_COPY_FIXED ||
-		    ops[i].code == WATCH_COPY_TIMES || ops[i].code == WATCH_COPY_CSTRING)
+		if (ops[i].code >= WATCH_PUT && ops[i].code <= WATCH_COPY_CSTRING)
 			used += make_item(&ops[i], input, to + used, MADE_MAX - used);
 	}
 	return used;

@@ -38,6 +38,11 @@ class Many(apps.App):
     def fill(self, number):
         self.ask(f"fill {number}", "filled")
 
+    def seal(self):
+        """All methods are in their last tier then, and most lie on pages that are full."""
+        self.go(40)
+        self.fill(400)
+
     def weigh(self, megabytes):
         """Its end takes so much longer: about a tenth of a second for each 1,000."""
         self.ask(f"weigh {megabytes}", "weighs")

@@ -39,8 +39,7 @@ def test_unasked_no_code_is_mapped_anew(without_types):
     without_types.words = []
     app = many.start("many10")
     try:
-        app.go(40)
-        app.fill(400)
+        app.seal()
         refused = without_types.run("-c", app.pid, "Many.Generated::M001").expect(4)
         assert "no debug register is free" in refused.err and "or --remap, which needs none" in refused.err
         assert not inject.is_private(app.pid, many.CODE)

@@ -24,8 +24,7 @@ def app():
     """Its methods are in their last tier, and most lie on sealed pages."""
     target = many.start("many10")
     try:
-        target.go(40)
-        target.fill(400)
+        target.seal()
         yield target
     finally:
         target.close()
@@ -150,8 +149,7 @@ def test_registers_become_few(place_probe):
     try:
         live = watch(place_probe, target, "-v", "--wait", numbers=numbers)
         assert not inject.is_private(target.pid, CODE)
-        target.go(40)
-        target.fill(400)
+        target.seal()
         live.wait_err("bodies have moved to uprobes")
         assert inject.is_private(target.pid, CODE)
         live.stop().expect(0)
