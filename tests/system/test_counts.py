@@ -256,6 +256,24 @@ def test_machine_is_paused(place_probe, app):
     assert result.calls() == made and result.summary()["lost"] == {}, str(result)
 
 
+@pytest.mark.kernel
+def test_machine_goes_to_sleep(place_probe, app, uprobe_by):
+    """All processes are frozen in the middle of calls, as before each sleep, and thawed: none is lost."""
+    if not machine.IS_GUEST:
+        pytest.skip("the machine is put to sleep in the guests of check-kernels alone")
+    power = pathlib.Path("/sys/power")
+    # The devices stay as they are: those that the guest's files come by would not come back.
+    (power / "pm_test").write_text("freezer")
+    pathlib.Path("/sys/module/suspend/parameters/pm_test_delay").write_text("2")
+    live = place_probe.count("-i", "1", uprobe_by, app.pid, STATIC)
+    app.tell("calls static 20000 4")
+    (power / "state").write_text("freeze")
+    made = int(app.answer("done")[2])
+    made += app.calls("static", 100)
+    result = live.stop().expect(0)
+    assert result.calls() == made and result.summary()["lost"] == {}, str(result)
+
+
 def test_one_thread(place_probe, shared_app):
     """-t TID counts that thread's calls alone."""
 
