@@ -20,15 +20,9 @@ static bool is_string(const struct operand *operand)
 /* The item, of slot BY_VALUE; what cannot be read makes none that is whole. */
 static void add_item(struct compiler *compiler, enum watch_code code, uint32_t size)
 {
-	struct watch_op *op = program_add(&compiler->program, code);
-
-	if (!op)
-		return;
-	op->slot = BY_VALUE;
-	op->src = COMPILER_VALUE;
-	op->dst = COMPILER_LENGTH;
-	op->size = (uint16_t)size;
-	op->otherwise = compiler_jump(COMPILER_UNDECIDED);
+	program_add_item(&compiler->program, code, BY_VALUE, .src = COMPILER_VALUE,
+			 .dst = COMPILER_LENGTH, .size = (uint16_t)size,
+			 .otherwise = compiler_jump(COMPILER_UNDECIDED));
 }
 
 static void take_string(struct compiler *compiler, const struct value_type *type, uint32_t bytes)

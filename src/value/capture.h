@@ -58,6 +58,7 @@ struct program {
 	uint16_t slots;
 	bool full;
 	bool at_exit;
+	const struct value_watch *watch; /* whose it is; NULL: a filter's */
 };
 
 struct value_watch {
@@ -87,42 +88,47 @@ enum {
 	CELLS_KEPT = CELL_ZERO - CELL_KEPT,
 };
 
-/* Append an op, NULL if there is no room for it. */
-struct watch_op *program_add(struct program *program, enum watch_code code);
+/* Append @op; NULL if there is no room for it. */
+struct watch_op *program_append(struct program *program, struct watch_op op);
+
+/* The same of an op that is of that code, with those members; the second: it makes an item. */
+#define program_add(program, op, ...) program_add_item(program, op, WATCH_NO_SLOT, __VA_ARGS__)
+#define program_add_item(program, op, slot_, ...) \
+	program_append(program, (struct watch_op){ .code = (op), .slot = (slot_), __VA_ARGS__ })
 
 /* A slot of its own; WATCH_NO_SLOT if there are no more. */
 uint16_t program_slot(struct program *program);
 
 /* dst = bytes of @place, which is in integer registers or memory; false if it is not. */
-bool program_load(struct program *program, const struct place *place, uint8_t dst, uint16_t size,
-		  uint16_t slot, uint16_t otherwise);
+bool program_load(struct program *program, const struct place *place, unsigned int dst,
+		  unsigned int size, uint16_t slot, uint16_t otherwise);
 
 /* Where the parts of @slot can be read by address: cell @dst points there. False: in registers. */
-bool program_take_address(struct program *program, const struct value_slot *slot, uint8_t dst,
+bool program_take_address(struct program *program, const struct value_slot *slot, unsigned int dst,
 			  struct place *place);
 
 /* What jumps to where the content of a level ends, until that is known: from op @from on it is. */
 uint16_t program_end_of(unsigned int level);
 void program_set_ends(struct program *program, size_t from, unsigned int level);
 
-void program_if_zero(struct program *program, uint8_t src, uint16_t otherwise);
+void program_if_zero(struct program *program, unsigned int src, uint16_t otherwise);
 void program_mask(struct program *program, uint8_t cell, uint64_t mask);
 
 /* dst = @size bytes at the address in @src; what fails goes on where the content of @level ends. */
-void program_load_at(struct program *program, uint8_t dst, uint8_t src, uint32_t offset,
-		     uint16_t size, uint16_t slot, unsigned int level);
+void program_load_at(struct program *program, unsigned int dst, unsigned int src, uint32_t offset,
+		     unsigned int size, uint16_t slot, unsigned int level);
 
 /* @size bytes from there; as many as the scratch cell says, each time 1 << @shift. */
-void program_copy(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
-		  uint32_t size);
-void program_copy_times(struct program *program, uint16_t slot, uint8_t src, uint32_t offset,
+struct watch_op *program_copy(struct program *program, uint16_t slot, unsigned int src,
+			      uint32_t offset, uint32_t size);
+void program_copy_times(struct program *program, uint16_t slot, unsigned int src, uint32_t offset,
 			unsigned int shift, uint32_t limit);
 
 /*
  * What a value of @type at @place leads to, and what that leads to; @level is the first free cell.
  * What does not fit is not captured.
  */
-void capture_content(struct value_watch *watch, struct program *program, struct capture *capture,
+void capture_content(struct program *program, struct capture *capture,
 		     const struct value_type *type, const struct place *place, unsigned int level,
 		     unsigned int depth);
 
@@ -130,14 +136,14 @@ void capture_content(struct value_watch *watch, struct program *program, struct 
  * Of an object of a type that is known at run time only: what it refers to, if there is room for
  * that in the end.
  */
-void capture_words(struct value_watch *watch, struct program *program, struct capture *capture,
-		   const struct place *at, unsigned int level);
+void capture_words(struct program *program, struct capture *capture, const struct place *at,
+		   unsigned int level);
 
 /*
  * Of an object that is of @type, with @handle, whatever it is declared as: what is not captured in
  * any case, if there is room for that in the end. capture->variants has room for one more.
  */
-void capture_variant(struct value_watch *watch, struct program *program, struct capture *capture,
+void capture_variant(struct program *program, struct capture *capture,
 		     const struct value_type *type, uint64_t handle, const struct place *at,
 		     unsigned int level);
 

@@ -29,41 +29,35 @@ static void put_part(struct program *program, struct captured *captured, size_t 
 	const struct place place = { .slot = slot, .offset = slot->parts[i].offset };
 	struct watch_op *op;
 
-	if (!program_load(program, &place, CELL_SCRATCH, (uint16_t)slot->parts[i].size,
-			  WATCH_NO_SLOT, WATCH_END))
+	if (!program_load(program, &place, CELL_SCRATCH, slot->parts[i].size, WATCH_NO_SLOT,
+			  WATCH_END))
 		return;
-	op = program_add(program, WATCH_PUT);
-	if (!op)
-		return;
-	op->src = CELL_SCRATCH;
-	op->size = (uint16_t)slot->parts[i].size;
-	op->slot = captured->parts[i] = program_slot(program);
+	op = program_add(program, WATCH_PUT, .src = CELL_SCRATCH,
+			 .size = (uint16_t)slot->parts[i].size);
+	if (op)
+		op->slot = captured->parts[i] = program_slot(program);
 }
 
 static void copy_part(struct program *program, struct captured *captured)
 {
-	uint32_t size = captured->slot->type->size;
 	struct place place;
 	struct watch_op *op;
 
 	if (!program_take_address(program, captured->slot, CELL_SCRATCH, &place))
 		return;
-	op = program_add(program, WATCH_COPY_FIXED);
-	if (!op)
-		return;
-	op->src = place.cell;
-	op->offset = (int32_t)place.offset;
-	op->size = (uint16_t)(size < WATCH_COPY ? size : WATCH_COPY);
-	op->slot = captured->parts[0] = program_slot(program);
+	op = program_copy(program, WATCH_NO_SLOT, place.cell, place.offset,
+			  captured->slot->type->size);
+	if (op)
+		op->slot = captured->parts[0] = program_slot(program);
 }
 
 /* The bytes of a value itself. */
-static void put_value(struct value_watch *watch, struct program *program, struct captured *captured)
+static void put_value(struct program *program, struct captured *captured)
 {
 	const struct value_slot *slot = captured->slot;
 	size_t from = program->count;
 
-	captured->redacted = capture_redacts(watch, slot->name);
+	captured->redacted = capture_redacts(program->watch, slot->name);
 	if (captured->redacted || slot->type->size == 0)
 		return;
 	for (size_t i = 0; i < slot->part_count && i < VALUE_PARTS; i++) {
@@ -79,19 +73,17 @@ static void put_value(struct value_watch *watch, struct program *program, struct
 	}
 }
 
-static void follow_value(struct value_watch *watch, struct program *program,
-			 struct captured *captured)
+static void follow_value(struct program *program, struct captured *captured)
 {
 	struct place place = { .slot = captured->slot };
-	unsigned int level = 0;
+	unsigned int level;
 
 	if (captured->redacted || captured->dropped || captured->slot->out ||
 	    captured->slot->part_count == 0)
 		return;
-	if (program_take_address(program, captured->slot, 0, &place))
-		level = 1;
-	capture_content(watch, program, &captured->capture, captured->slot->type, &place, level,
-			watch->options.depth);
+	level = program_take_address(program, captured->slot, 0, &place);
+	capture_content(program, &captured->capture, captured->slot->type, &place, level,
+			program->watch->options.depth);
 	if (program->full) {
 		program->full = false;
 		captured->dropped = true;
@@ -99,56 +91,50 @@ static void follow_value(struct value_watch *watch, struct program *program,
 }
 
 /* What is there in objects that are of more than they are declared as. */
-static void follow_seen(struct value_watch *watch, struct program *program,
-			struct captured *captured, size_t number)
+static void follow_seen(struct program *program, struct captured *captured, size_t number)
 {
-	const struct value_seen *seen = watch->signature->seen;
+	const struct value_seen *seen = program->watch->signature->seen;
 	struct place place = { .slot = captured->slot };
 	struct capture *capture = &captured->capture;
-	unsigned int level = 0;
+	unsigned int level;
 
 	if (!seen || capture->kind != VALUE_OBJECT || !capture->whole ||
 	    capture->content == WATCH_NO_SLOT)
 		return;
-	capture->variants = value_types_take(watch->memory, VALUE_SEEN_MAX * sizeof(*capture));
-	if (capture->variants && program_take_address(program, captured->slot, 0, &place))
-		level = 1;
+	capture->variants =
+		value_types_take(program->watch->memory, VALUE_SEEN_MAX * sizeof(*capture));
+	level = capture->variants && program_take_address(program, captured->slot, 0, &place);
 	for (size_t i = 0; capture->variants && i < seen->count && i < VALUE_SEEN_MAX; i++) {
 		if (seen->list[i].number == number)
-			capture_variant(watch, program, capture, seen->list[i].type,
-					seen->list[i].handle, &place, level);
+			capture_variant(program, capture, seen->list[i].type, seen->list[i].handle,
+					&place, level);
 	}
 	program->full = false;
 }
 
 /* What is left of the room goes to objects of interfaces and such. */
-static void follow_words(struct value_watch *watch, struct program *program,
-			 struct captured *captured)
+static void follow_words(struct program *program, struct captured *captured)
 {
 	const struct value_type *type = captured->slot->type;
 	struct place place = { .slot = captured->slot };
-	unsigned int level = 0;
+	unsigned int level;
 
-	if (type->kind != VALUE_OBJECT || type->field_count || watch->options.depth == 0 ||
+	if (type->kind != VALUE_OBJECT || type->field_count || program->watch->options.depth == 0 ||
 	    captured->capture.content == WATCH_NO_SLOT)
 		return;
-	if (program_take_address(program, captured->slot, 0, &place))
-		level = 1;
-	capture_words(watch, program, &captured->capture, &place, level);
+	level = program_take_address(program, captured->slot, 0, &place);
+	capture_words(program, &captured->capture, &place, level);
 	program->full = false;
 }
 
 /* The address of an `out` is kept in a cell, for the program at the exit. */
 static bool keep_address(struct program *program, struct captured *captured, uint8_t cell)
 {
-	const struct place place = { .slot = captured->slot };
-	struct place in_memory;
+	struct place place = { .slot = captured->slot };
 	size_t from = program->count;
 
-	if (program_take_address(program, captured->slot, CELL_SCRATCH, &in_memory) ?
-		    program_load(program, &in_memory, cell, POINTER_BYTES, WATCH_NO_SLOT,
-				 WATCH_END) :
-		    program_load(program, &place, cell, POINTER_BYTES, WATCH_NO_SLOT, WATCH_END)) {
+	(void)program_take_address(program, captured->slot, CELL_SCRATCH, &place);
+	if (program_load(program, &place, cell, POINTER_BYTES, WATCH_NO_SLOT, WATCH_END)) {
 		/* One that cannot be loaded must not end the program. */
 		program->ops[program->count - 1].otherwise = (uint16_t)program->count;
 		captured->kept = cell;
@@ -160,57 +146,36 @@ static bool keep_address(struct program *program, struct captured *captured, uin
 	return false;
 }
 
-static void take(struct program *program, uint8_t dst, unsigned int source)
-{
-	struct watch_op *op = program_add(program, WATCH_TAKE);
-
-	if (op) {
-		op->dst = dst;
-		op->source = (uint8_t)source;
-	}
-}
-
 /*
  * What is at the address of an `out`, if that is on the stack: an object may have been moved since
  * the entry, and then there is something else at the address. @skip is where to go on else.
  */
 static void check_on_stack(struct program *program, uint8_t kept, size_t *skip)
 {
-	struct watch_op *op;
+	const uint8_t source = (uint8_t)(WATCH_ENTRY_CELL + kept);
 
-	take(program, 0, WATCH_ENTRY_CELL + kept);
-	take(program, CELL_SCRATCH, WATCH_ENTRY_CELL + kept);
-	take(program, 1, WATCH_STACK);
-	op = program_add(program, WATCH_SUBTRACT);
-	if (op) {
-		op->dst = CELL_SCRATCH;
-		op->src = 1;
-	}
-	op = program_add(program, WATCH_IF_BELOW);
+	program_add(program, WATCH_TAKE, .dst = 0, .source = source);
+	program_add(program, WATCH_TAKE, .dst = CELL_SCRATCH, .source = source);
+	program_add(program, WATCH_TAKE, .dst = 1, .source = WATCH_STACK);
+	program_add(program, WATCH_SUBTRACT, .dst = CELL_SCRATCH, .src = 1);
+	program_add(program, WATCH_IF_BELOW, .src = CELL_SCRATCH, .immediate = OUT_ON_STACK_BYTES);
 	*skip = program->count - 1;
-	if (op) {
-		op->src = CELL_SCRATCH;
-		op->immediate = OUT_ON_STACK_BYTES;
-	}
 }
 
-static void read_out(struct value_watch *watch, struct program *program, struct captured *captured)
+static void read_out(struct program *program, struct captured *captured)
 {
 	const struct value_type *element = captured->slot->type->element;
 	const struct place place = { .cell = 0 };
-	struct capture *inner = value_types_take(watch->memory, sizeof(*inner));
+	struct capture *inner = value_types_take(program->watch->memory, sizeof(*inner));
 	size_t from = program->count, skip;
 	struct watch_op *op;
 
 	if (!captured->kept || !element || !inner || element->size == 0)
 		return;
 	check_on_stack(program, captured->kept, &skip);
-	op = program_add(program, WATCH_COPY_FIXED);
-	if (op) {
-		op->src = 0;
-		op->size = (uint16_t)(element->size < WATCH_COPY ? element->size : WATCH_COPY);
+	op = program_copy(program, WATCH_NO_SLOT, place.cell, 0, element->size);
+	if (op)
 		op->slot = captured->capture.content = program_slot(program);
-	}
 	if (program->full) {
 		program->count = from;
 		program->full = false;
@@ -220,7 +185,7 @@ static void read_out(struct value_watch *watch, struct program *program, struct 
 	}
 	captured->capture.parts = inner;
 	captured->capture.part_count = 1;
-	capture_content(watch, program, inner, element, &place, 1, watch->options.depth);
+	capture_content(program, inner, element, &place, 1, program->watch->options.depth);
 	program->ops[skip].otherwise = (uint16_t)program->count;
 }
 
@@ -230,9 +195,9 @@ static void compile_entry(struct value_watch *watch)
 	uint8_t kept = 0;
 
 	for (size_t i = 0; i < count; i++)
-		put_value(watch, &watch->entry, &watch->arguments[i]);
+		put_value(&watch->entry, &watch->arguments[i]);
 	if (watch->context.slot->part_count)
-		put_value(watch, &watch->entry, &watch->context);
+		put_value(&watch->entry, &watch->context);
 	for (size_t i = 0; i < count; i++) {
 		struct captured *captured = &watch->arguments[i];
 
@@ -241,24 +206,24 @@ static void compile_entry(struct value_watch *watch)
 			kept++;
 	}
 	for (size_t i = 0; i < count; i++)
-		follow_value(watch, &watch->entry, &watch->arguments[i]);
+		follow_value(&watch->entry, &watch->arguments[i]);
 	for (size_t i = 0; i < count; i++)
-		follow_seen(watch, &watch->entry, &watch->arguments[i], i);
+		follow_seen(&watch->entry, &watch->arguments[i], i);
 	for (size_t i = 0; i < count; i++)
-		follow_words(watch, &watch->entry, &watch->arguments[i]);
+		follow_words(&watch->entry, &watch->arguments[i]);
 }
 
 static void compile_exit(struct value_watch *watch)
 {
 	watch->exit.at_exit = true;
 	if (value_has_result(watch)) {
-		put_value(watch, &watch->exit, &watch->result);
-		follow_value(watch, &watch->exit, &watch->result);
-		follow_seen(watch, &watch->exit, &watch->result, watch->signature->argument_count);
-		follow_words(watch, &watch->exit, &watch->result);
+		put_value(&watch->exit, &watch->result);
+		follow_value(&watch->exit, &watch->result);
+		follow_seen(&watch->exit, &watch->result, watch->signature->argument_count);
+		follow_words(&watch->exit, &watch->result);
 	}
 	for (size_t i = 0; i < watch->signature->argument_count; i++)
-		read_out(watch, &watch->exit, &watch->arguments[i]);
+		read_out(&watch->exit, &watch->arguments[i]);
 }
 
 int value_watch_create(struct value_watch **out, const struct value_signature *signature,
@@ -274,6 +239,7 @@ int value_watch_create(struct value_watch **out, const struct value_signature *s
 		*out = NULL;
 		return error_set(err, -ENOMEM, "no memory for the programs of a watched method");
 	}
+	watch->entry.watch = watch->exit.watch = watch;
 	watch->signature = signature;
 	watch->options = *options;
 	if (watch->options.depth > CAPTURE_DEPTH_MAX)

@@ -102,15 +102,9 @@ static int compare_number(struct compiler *compiler, const struct filter_node *n
 static void add_same(struct compiler *compiler, size_t number, size_t size, int32_t offset,
 		     size_t otherwise)
 {
-	struct watch_op *op = program_add(&compiler->program, WATCH_IF_SAME_BYTES);
-
-	if (!op)
-		return;
-	op->src = COMPILER_VALUE;
-	op->size = (uint16_t)size;
-	op->offset = offset;
-	op->immediate = number;
-	op->otherwise = compiler_jump(otherwise);
+	program_add(&compiler->program, WATCH_IF_SAME_BYTES, .src = COMPILER_VALUE,
+		    .size = (uint16_t)size, .offset = offset, .immediate = number,
+		    .otherwise = compiler_jump(otherwise));
 }
 
 static int compare_equal_string(struct compiler *compiler, const struct filter_node *node,
@@ -259,13 +253,8 @@ static int compile_not(struct compilation *is, const struct filter_node *node, s
 
 static void test_bit(struct compiler *compiler, uint8_t bit, size_t otherwise)
 {
-	struct watch_op *op = program_add(&compiler->program, WATCH_MASK);
-
-	if (op) {
-		op->dst = COMPILER_VALUE;
-		op->src = WATCH_BITS_CELL;
-		op->immediate = 1ULL << bit;
-	}
+	program_add(&compiler->program, WATCH_MASK, .dst = COMPILER_VALUE, .src = WATCH_BITS_CELL,
+		    .immediate = 1ULL << bit);
 	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
 }
 
@@ -322,16 +311,12 @@ static int compile_part(struct compilation *is, size_t number)
 {
 	struct compiler *compiler = &is->compiler;
 	size_t differs = compiler_label(compiler);
-	struct watch_op *op;
 	int result;
 
 	is->bits[number] = NO_BIT;
 	result = compile(is, number, differs);
-	op = program_add(&compiler->program, WATCH_ADD);
-	if (op) {
-		op->dst = op->src = WATCH_BITS_CELL;
-		op->immediate = 1ULL << is->bit_count;
-	}
+	program_add(&compiler->program, WATCH_ADD, .dst = WATCH_BITS_CELL, .src = WATCH_BITS_CELL,
+		    .immediate = 1ULL << is->bit_count);
 	compiler_set_label(compiler, differs);
 	is->bits[number] = is->bit_count++;
 	return result;
@@ -381,11 +366,10 @@ static int compile_entry(struct compilation *is, struct value_filter *out)
 static int compile_exit(struct compilation *is, struct value_filter *out)
 {
 	struct compiler *compiler = &is->compiler;
-	struct watch_op *op = program_add(&compiler->program, WATCH_TAKE);
 	int result;
 
-	op->dst = WATCH_BITS_CELL;
-	op->source = WATCH_DECIDED;
+	program_add(&compiler->program, WATCH_TAKE, .dst = WATCH_BITS_CELL,
+		    .source = WATCH_DECIDED);
 	compiler->program.at_exit = true;
 	result = compile_root(is, WATCH_REJECT);
 	return result ? result : finish(is, out->exit_ops, &out->exit_count);

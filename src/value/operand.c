@@ -53,13 +53,8 @@ int compiler_refuse_length(struct compiler *compiler)
 void compiler_add_test(struct compiler *compiler, enum watch_code code, uint8_t cell,
 		       uint64_t immediate, size_t otherwise)
 {
-	struct watch_op *op = program_add(&compiler->program, code);
-
-	if (!op)
-		return;
-	op->src = cell;
-	op->immediate = immediate;
-	op->otherwise = compiler_jump(otherwise);
+	program_add(&compiler->program, code, .src = cell, .immediate = immediate,
+		    .otherwise = compiler_jump(otherwise));
 }
 
 /* A cell that nothing has set is 0. */
@@ -70,28 +65,20 @@ void compiler_add_jump(struct compiler *compiler, size_t label)
 
 void compiler_add_change(struct compiler *compiler, enum watch_code code, uint64_t immediate)
 {
-	struct watch_op *op = program_add(&compiler->program, code);
-
-	if (!op)
-		return;
-	op->dst = op->src = COMPILER_VALUE;
-	op->immediate = immediate;
+	program_add(&compiler->program, code, .dst = COMPILER_VALUE, .src = COMPILER_VALUE,
+		    .immediate = immediate);
 }
 
 void compiler_add_end(struct compiler *compiler, enum watch_code code, size_t label)
 {
 	compiler_set_label(compiler, label);
-	(void)program_add(&compiler->program, code);
+	program_add(&compiler->program, code);
 }
 
 void compiler_take(struct compiler *compiler, enum watch_source source)
 {
-	struct watch_op *op = program_add(&compiler->program, WATCH_TAKE);
-
-	if (!op)
-		return;
-	op->dst = COMPILER_VALUE;
-	op->source = (uint8_t)source;
+	program_add(&compiler->program, WATCH_TAKE, .dst = COMPILER_VALUE,
+		    .source = (uint8_t)source);
 }
 
 bool compiler_load(struct compiler *compiler, const struct place *place, uint8_t dst, uint32_t size)
@@ -166,7 +153,6 @@ static const struct value_slot *find_parameter(const struct value_signature *sig
 	return NULL;
 }
 
-/* To what the operand leads, which is at @offset from there; a null makes it false. */
 bool operand_follow(struct compiler *compiler, struct operand *operand, uint32_t offset,
 		    size_t otherwise)
 {
@@ -248,16 +234,11 @@ static bool require_done(struct compiler *compiler, const struct operand *task)
 		by_object ? filter_find_field(task->type, "_obj") : task->type->fields;
 	struct place place = task->place;
 	uint64_t done = 0, bits = by_object ? UINT64_MAX : bits_of_done(told->type, &done);
-	struct watch_op *op;
 
 	place.offset += told->offset;
 	if (!compiler_load(compiler, &place, COMPILER_LENGTH, told->type->size))
 		return false;
-	op = program_add(&compiler->program, WATCH_MASK);
-	if (op) {
-		op->dst = op->src = COMPILER_LENGTH;
-		op->immediate = bits;
-	}
+	program_mask(&compiler->program, COMPILER_LENGTH, bits);
 	compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_LENGTH, done, COMPILER_UNDECIDED);
 	return true;
 }
