@@ -70,10 +70,9 @@ static int check_redacted(struct compiler *compiler, const struct filter_node *n
 {
 	for (size_t i = 0; i < node->path_count; i++) {
 		if (options->redacts && options->redacts(options->ctx, node->path[i]))
-			return filter_refuse(
-				compiler->filter, node->at,
-				"there is a name whose values are not shown (--redact)",
-				compiler->err);
+			return compiler_refuse_what(
+				compiler, node->at,
+				"there is a name whose values are not shown (--redact)");
 	}
 	return 0;
 }

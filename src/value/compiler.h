@@ -66,7 +66,13 @@ bool compiler_load(struct compiler *compiler, const struct place *place, uint8_t
 /* All labels are set: the ops, in @ops, of which there are @count. False: they are too many. */
 bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count);
 
-/* -EINVAL with the error set: "METHOD " and what @format makes of @name, at character @at. */
+/* -EINVAL with the error set: at character @at of the filter there is @what. */
+static inline int compiler_refuse_what(struct compiler *compiler, size_t at, const char *what)
+{
+	return filter_refuse(compiler->filter, at, what, compiler->err);
+}
+
+/* Likewise: "METHOD " and what @format makes of @name. */
 int compiler_refuse(struct compiler *compiler, size_t at, const char *format, const char *name);
 
 /* Likewise: there are more ops than a program has. */

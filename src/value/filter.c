@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "value/compiler.h"
-#include "value/filter_text.h"
 
 /* What a filter at an entry has, as bpf/filter.bpf.h numbers its cells. */
 _Static_assert((int)COMPILER_LENGTH < (int)FILTER_CELLS - 1 &&
@@ -38,6 +37,17 @@ static bool fits(const struct filter_node *node, uint32_t size, bool with_sign, 
 	return node->negative ? node->number <= least : node->number <= most;
 }
 
+static bool find_member(const struct value_type *type, const char *name, uint64_t *value)
+{
+	for (size_t i = 0; i < type->member_count; i++) {
+		if (strcmp(type->members[i].name, name) == 0) {
+			*value = type->members[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int number_of(struct compiler *compiler, const struct filter_node *node,
 		     const struct value_type *type, uint64_t *value)
 {
@@ -49,7 +59,7 @@ static int number_of(struct compiler *compiler, const struct filter_node *node,
 					       type->name);
 		return 0;
 	case FILTER_WORD:
-		if (type->kind != VALUE_ENUM || !filter_find_member(type, node->text, value))
+		if (type->kind != VALUE_ENUM || !find_member(type, node->text, value))
 			return compiler_refuse(compiler, node->literal_at,
 					       "has no '%s' to be there", node->text);
 		*value &= compiler_mask(type->size);
@@ -99,6 +109,62 @@ static int compare_number(struct compiler *compiler, const struct filter_node *n
 
 /* Strings --------------------------------------------------------------------------------- */
 
+static bool add_unit(struct watch_constant *constant, size_t *size, uint32_t unit)
+{
+	if (*size + 2 > WATCH_CONSTANT)
+		return false;
+	constant->bytes[(*size)++] = (uint8_t)unit;
+	constant->bytes[(*size)++] = (uint8_t)(unit >> 8);
+	return true;
+}
+
+/* One character of UTF-8, which the command line may not be; then its bytes are characters. */
+static uint32_t take_character(const char **text)
+{
+	const unsigned char *s = (const unsigned char *)*text;
+	uint32_t more = s[0] >= 0xf0 ? 3 : s[0] >= 0xe0 ? 2 : s[0] >= 0xc0 ? 1 : 0;
+	uint32_t c = more ? s[0] & (0x3fU >> more) : s[0];
+
+	for (uint32_t i = 1; i <= more; i++) {
+		if ((s[i] & 0xc0) != 0x80) {
+			*text += 1;
+			return s[0];
+		}
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	*text += more + 1;
+	return c;
+}
+
+/*
+ * @text, of @size bytes, as .NET has it, or as C does, with the NUL that ends it. False: it is too
+ * long. @size is 0 before.
+ */
+static bool as_utf16(const char *text, struct watch_constant *constant, size_t *size)
+{
+	bool room = true;
+
+	while (*text && room) {
+		uint32_t c = take_character(&text);
+
+		if (c >= 0x10000) {
+			room = add_unit(constant, size, 0xd800 + ((c - 0x10000) >> 10 & 0x3ff));
+			c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+		}
+		room = room && add_unit(constant, size, c);
+	}
+	return room;
+}
+
+static bool as_bytes(const char *text, struct watch_constant *constant, size_t *size)
+{
+	*size = strlen(text) + 1;
+	if (*size > WATCH_CONSTANT)
+		return false;
+	memcpy(constant->bytes, text, *size);
+	return true;
+}
+
 static void add_same(struct compiler *compiler, size_t number, size_t size, int32_t offset,
 		     size_t otherwise)
 {
@@ -119,8 +185,8 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 		return compiler_refuse(compiler, node->literal_at, "is compared with too many %s",
 				       "strings");
 	*constant = (struct watch_constant){ 0 };
-	if (!(utf16 ? filter_as_utf16(node->text, constant, &size) :
-		      filter_as_bytes(node->text, constant, &size)))
+	if (!(utf16 ? as_utf16(node->text, constant, &size) :
+		      as_bytes(node->text, constant, &size)))
 		return compiler_refuse(compiler, node->literal_at,
 				       "is compared with a string that is too long%s", "");
 	if (!operand_follow(compiler, operand, 0, otherwise))

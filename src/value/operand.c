@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "value/convention.h"
-#include "value/filter_text.h"
 
 void compiler_init(struct compiler *compiler, const struct filter *filter, const char *method,
 		   const struct value_signature *signature, struct error *err)
@@ -40,7 +39,7 @@ int compiler_refuse(struct compiler *compiler, size_t at, const char *format, co
 	text_add(&what, compiler->method);
 	text_add(&what, " ");
 	text_printf(&what, format, name);
-	return filter_refuse(compiler->filter, at, text_chars(&what), compiler->err);
+	return compiler_refuse_what(compiler, at, text_chars(&what));
 }
 
 int compiler_refuse_length(struct compiler *compiler)
@@ -143,6 +142,32 @@ void compiler_add_order(struct compiler *compiler, enum filter_order order, uint
 
 /* Operands -------------------------------------------------------------------------------- */
 
+/* A name that there is not, with those that there are. */
+static int refuse_parameter(struct compiler *compiler, const struct filter_node *node)
+{
+	const struct value_signature *signature = compiler->signature;
+	_cleanup_(text_deinit) struct text what = { 0 };
+
+	text_printf(&what, "'%s' is no parameter of %s, which has ", node->path[0],
+		    compiler->method);
+	for (size_t i = 0; i < signature->argument_count; i++)
+		text_printf(&what, "%s%s", i ? ", " : "", signature->arguments[i].name);
+	text_add(&what, signature->argument_count ? "" : "none");
+	return compiler_refuse_what(compiler, node->at, text_chars(&what));
+}
+
+static int refuse_field(struct compiler *compiler, const struct filter_node *node,
+			const struct value_type *type, const char *name)
+{
+	_cleanup_(text_deinit) struct text what = { 0 };
+
+	text_printf(&what, "'%s' is no field of '%s', of which are known: ", name, type->name);
+	for (size_t i = 0; i < type->field_count; i++)
+		text_printf(&what, "%s%s", i ? ", " : "", type->fields[i].name);
+	text_add(&what, type->field_count ? "" : "none");
+	return compiler_refuse_what(compiler, node->at, text_chars(&what));
+}
+
 static const struct value_slot *find_parameter(const struct value_signature *signature,
 					       const char *name)
 {
@@ -231,7 +256,7 @@ static bool require_done(struct compiler *compiler, const struct operand *task)
 {
 	bool by_object = task->type->well_known == VALUE_VALUE_TASK;
 	const struct value_field *told =
-		by_object ? filter_find_field(task->type, "_obj") : task->type->fields;
+		by_object ? value_type_field(task->type, "_obj") : task->type->fields;
 	struct place place = task->place;
 	uint64_t done = 0, bits = by_object ? UINT64_MAX : bits_of_done(told->type, &done);
 
@@ -254,13 +279,12 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		reached = operand_follow(compiler, operand, 0, otherwise);
 		operand->type = operand->type->element;
 	}
-	field = filter_find_field(operand->type, name);
+	field = value_type_field(operand->type, name);
 	if (reached && has_length(operand->type) && strcmp(name, "Length") == 0) {
 		operand->length = operand_follow(compiler, operand, OBJECT_LENGTH, otherwise);
 		reached = operand->length;
 	} else if (!field) {
-		return filter_refuse_field(compiler->filter, node, operand->type, name,
-					   compiler->err);
+		return refuse_field(compiler, node, operand->type, name);
 	} else {
 		if (reached && operand->type->kind == VALUE_OBJECT)
 			reached = operand_follow(compiler, operand, OBJECT_HEADER, otherwise);
@@ -293,9 +317,7 @@ static int find_slot(struct compiler *compiler, const struct filter_node *node,
 	if (node->operand == FILTER_RESULT)
 		return find_result(compiler, node, slot, otherwise);
 	*slot = find_parameter(compiler->signature, node->path[0]);
-	return *slot ? 0 :
-		       filter_refuse_parameter(compiler->filter, node, compiler->method,
-					       compiler->signature, compiler->err);
+	return *slot ? 0 : refuse_parameter(compiler, node);
 }
 
 int operand_find(struct compiler *compiler, const struct filter_node *node, bool follow_reference,

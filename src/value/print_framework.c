@@ -27,15 +27,6 @@ static const struct value_member *task_state(const struct printer *printer,
 	return value_state_of(type->fields[0].type, number);
 }
 
-static const struct value_field *find_field(const struct value_type *type, const char *name)
-{
-	for (size_t i = 0; i < type->field_count; i++) {
-		if (strcmp(type->fields[i].name, name) == 0)
-			return &type->fields[i];
-	}
-	return NULL;
-}
-
 static void begin_fields(struct printer *printer, const struct value_type *type)
 {
 	if (!printer->json)
@@ -96,7 +87,7 @@ static void print_word(struct printer *printer, const char *name, const char *ty
 static void print_done(struct printer *printer, const struct value_type *type,
 		       const struct view *view, const struct capture *capture)
 {
-	const struct value_field *result = find_field(type, "_result");
+	const struct value_field *result = value_type_field(type, "_result");
 	struct view of_result;
 
 	begin_fields(printer, type);
@@ -144,7 +135,7 @@ static void print_source(struct printer *printer, const struct value_type *type,
 void print_value_task(struct printer *printer, const struct value_type *type,
 		      const struct view *view, const struct capture *capture)
 {
-	const struct value_field *object = find_field(type, "_obj");
+	const struct value_field *object = value_type_field(type, "_obj");
 	enum view_problem problem = VIEW_MISSING;
 	uint64_t address = 0;
 

@@ -138,3 +138,12 @@ const struct value_type *value_types_unknown(struct value_types *types, const ch
 		type->why = value_types_name(types, why);
 	return type && type->why ? type : NULL;
 }
+
+const struct value_field *value_type_field(const struct value_type *type, const char *name)
+{
+	for (size_t i = 0; i < type->field_count; i++) {
+		if (strcmp(type->fields[i].name, name) == 0)
+			return &type->fields[i];
+	}
+	return NULL;
+}

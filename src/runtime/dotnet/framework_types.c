@@ -49,15 +49,6 @@ static const struct clr_type *find_base(struct type_maker *maker, uint64_t handl
 	return NULL;
 }
 
-static const struct value_field *find_field(const struct value_type *type, const char *name)
-{
-	for (size_t i = 0; i < type->field_count; i++) {
-		if (strcmp(type->fields[i].name, name) == 0)
-			return &type->fields[i];
-	}
-	return NULL;
-}
-
 /* Tasks --------------------------------------------------------------------------------------- */
 
 static void rename_task(struct type_maker *maker, struct value_type *type,
@@ -79,7 +70,7 @@ static void make_task(struct type_maker *maker, struct value_type *type, uint64_
 {
 	const struct clr_type *own = clr_type_find(&maker->jit->types, handle);
 	const struct clr_type *base = find_base(maker, handle, "System.Threading.Tasks.Task`1");
-	const struct value_field *result = base ? find_field(type, "m_result") : NULL;
+	const struct value_field *result = base ? value_type_field(type, "m_result") : NULL;
 	struct value_field *fields = value_types_take(maker->types, 2 * sizeof(*fields));
 	struct value_type *state =
 		value_types_add(maker->types, VALUE_STATE, "System.Threading.Tasks.TaskStatus", 4);
@@ -119,10 +110,10 @@ static void make_delegate(struct type_maker *maker, struct value_type *type, uin
 	if (!fields || !find_base(maker, handle, "System.MulticastDelegate"))
 		return;
 	for (size_t i = 0; i < VALUE_DELEGATE_FIELDS; i++) {
-		const struct value_field *field = find_field(type, names[i]);
+		const struct value_field *field = value_type_field(type, names[i]);
 
 		if (!field && i == VALUE_DELEGATE_OTHERS)
-			field = find_field(type, VALUE_DELEGATE_EXTRA);
+			field = value_type_field(type, VALUE_DELEGATE_EXTRA);
 		if (!field)
 			return;
 		fields[i] = *field;
@@ -134,11 +125,11 @@ static void make_delegate(struct type_maker *maker, struct value_type *type, uin
 
 void framework_type_of_object(struct type_maker *maker, struct value_type *type, uint64_t handle)
 {
-	const struct value_field *flags = find_field(type, "m_stateFlags");
+	const struct value_field *flags = value_type_field(type, "m_stateFlags");
 
 	if (flags)
 		make_task(maker, type, handle, flags);
-	else if (find_field(type, "_methodPtr"))
+	else if (value_type_field(type, "_methodPtr"))
 		make_delegate(maker, type, handle);
 }
 
@@ -148,7 +139,7 @@ void framework_type_of_struct(struct value_type *type, const char *name, size_t 
 	bool has_result = length == sizeof(open) - 1;
 
 	if (memcmp(name, open, length < sizeof(open) ? length : sizeof(open)) == 0 &&
-	    (has_result || length == sizeof(open) - 3) && find_field(type, "_obj") &&
-	    (!has_result || find_field(type, "_result")))
+	    (has_result || length == sizeof(open) - 3) && value_type_field(type, "_obj") &&
+	    (!has_result || value_type_field(type, "_result")))
 		type->well_known = VALUE_VALUE_TASK;
 }
