@@ -87,6 +87,30 @@ void print_utf8(struct text *out, const char *s)
 	}
 }
 
+/* A half, whose other half follows. */
+static bool is_lead_surrogate(const uint8_t *unit)
+{
+	return unit[1] >= 0xd8 && unit[1] < 0xdc;
+}
+
+void print_string(struct text *out, bool json, const uint8_t *bytes, size_t units, uint64_t length)
+{
+	bool cut = length > units;
+
+	if (units > length)
+		units = (size_t)length;
+	/* Its other half is cut off. */
+	if (cut && units && is_lead_surrogate(bytes + 2 * (units - 1)))
+		units--;
+	text_add_char(out, '"');
+	print_utf16(out, bytes, units);
+	text_add_char(out, '"');
+	if (cut && json)
+		text_printf(out, ",\"length\":%llu,\"cut\":true", (unsigned long long)length);
+	else if (cut)
+		text_add(out, "…");
+}
+
 void print_bytes(struct text *out, const uint8_t *bytes, size_t size)
 {
 	char chars[WATCH_COPY + 1];

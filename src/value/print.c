@@ -51,6 +51,16 @@ void print_problem(struct printer *printer, enum view_problem problem)
 	}
 }
 
+bool print_read(struct printer *printer, const struct view *view, uint32_t offset, void *to,
+		size_t size)
+{
+	enum view_problem problem = view_read(printer->items, view, offset, to, size);
+
+	if (problem)
+		print_problem(printer, problem);
+	return !problem;
+}
+
 bool print_enter(struct printer *printer)
 {
 	if (printer->nesting == NESTING_MAX) {
@@ -187,19 +197,13 @@ static void print_scalar(struct printer *printer, const struct value_type *type,
 			 const struct view *view)
 {
 	uint8_t bytes[8] = { 0 };
-	enum view_problem problem;
 
 	if (type->size == 0 || type->size > sizeof(bytes)) {
 		print_problem(printer, VIEW_MISSING);
-		return;
+	} else if (print_read(printer, view, 0, bytes, type->size)) {
+		print_value_key(printer);
+		print_number(printer, type, bytes);
 	}
-	problem = view_read(printer->items, view, 0, bytes, type->size);
-	if (problem) {
-		print_problem(printer, problem);
-		return;
-	}
-	print_value_key(printer);
-	print_number(printer, type, bytes);
 }
 
 /* Structs ------------------------------------------------------------------------------------ */
@@ -223,9 +227,26 @@ static void print_field(struct printer *printer, const struct value_field *field
 		text_add_char(printer->out, '}');
 }
 
+void print_begin_fields(struct printer *printer, const struct value_type *type)
+{
+	bool tuple = type->well_known == VALUE_TUPLE;
+
+	if (!printer->json && !tuple)
+		print_utf8(printer->out, type->name);
+	text_add(printer->out, printer->json ? "\"fields\":[" : tuple ? "(" : "{");
+}
+
+void print_end_fields(struct printer *printer, const struct value_type *type)
+{
+	char end = type->well_known == VALUE_TUPLE ? ')' : '}';
+
+	text_add_char(printer->out, printer->json ? ']' : end);
+}
+
 void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
 		  const struct capture *capture, uint32_t header)
 {
+	print_begin_fields(printer, type);
 	for (size_t i = 0; i < type->field_count; i++) {
 		const struct value_field *field = &type->fields[i];
 		struct view of_field = view_at(view, header + field->offset);
@@ -236,11 +257,12 @@ void print_fields(struct printer *printer, const struct value_type *type, const 
 		if (i == CAPTURE_FIELDS_MAX) {
 			text_add(printer->out,
 				 printer->json ? "{\"unavailable\":\"left out\"}" : "...");
-			return;
+			break;
 		}
 		print_field(printer, field, named, &of_field,
 			    capture_part(capture, header + field->offset));
 	}
+	print_end_fields(printer, type);
 }
 
 static void print_nullable(struct printer *printer, const struct value_type *type,
@@ -249,11 +271,10 @@ static void print_nullable(struct printer *printer, const struct value_type *typ
 	const struct value_field *value = &type->fields[1];
 	struct view of_value = view_at(view, value->offset);
 	uint8_t has_value;
-	enum view_problem problem = view_read(printer->items, view, 0, &has_value, 1);
 
-	if (problem)
-		print_problem(printer, problem);
-	else if (has_value)
+	if (!print_read(printer, view, 0, &has_value, 1))
+		return;
+	if (has_value)
 		print_value(printer, value->type, &of_value, capture_part(capture, value->offset));
 	else
 		print_null(printer);
@@ -263,7 +284,6 @@ static bool print_spelled(struct printer *printer, const struct value_type *type
 			  const struct view *view)
 {
 	uint8_t bytes[16];
-	enum view_problem problem;
 	size_t from = printer->out->length;
 	bool quoted = printer->json && type->well_known != VALUE_INT128 &&
 		      type->well_known != VALUE_UINT128;
@@ -271,11 +291,8 @@ static bool print_spelled(struct printer *printer, const struct value_type *type
 	if (type->well_known == VALUE_PLAIN || type->well_known == VALUE_TUPLE ||
 	    type->well_known > VALUE_UINT128 || type->size > sizeof(bytes))
 		return false;
-	problem = view_read(printer->items, view, 0, bytes, type->size);
-	if (problem) {
-		print_problem(printer, problem);
+	if (!print_read(printer, view, 0, bytes, type->size))
 		return true;
-	}
 	print_value_key(printer);
 	text_add(printer->out, quoted ? "\"" : "");
 	if (!print_well_known(printer->out, type->well_known, bytes, type->size)) {
@@ -289,8 +306,6 @@ static bool print_spelled(struct printer *printer, const struct value_type *type
 static void print_struct(struct printer *printer, const struct value_type *type,
 			 const struct view *view, const struct capture *capture)
 {
-	bool tuple = type->well_known == VALUE_TUPLE;
-
 	if (type->well_known == VALUE_NULLABLE && type->field_count == 2) {
 		print_nullable(printer, type, view, capture);
 		return;
@@ -301,15 +316,7 @@ static void print_struct(struct printer *printer, const struct value_type *type,
 	}
 	if (print_spelled(printer, type, view) || !print_enter(printer))
 		return;
-	if (printer->json) {
-		text_add(printer->out, "\"fields\":[");
-	} else {
-		if (!tuple)
-			print_utf8(printer->out, type->name);
-		text_add_char(printer->out, tuple ? '(' : '{');
-	}
 	print_fields(printer, type, view, capture, 0);
-	text_add_char(printer->out, printer->json ? ']' : tuple ? ')' : '}');
 	printer->nesting--;
 }
 
@@ -328,7 +335,7 @@ static void print_address(struct printer *printer, const struct value_type *type
 
 	if ((!problem && address != 0) ||
 	    (problem && capture && !view_of_item(printer->items, capture->content, &unused))) {
-		print_pointed(printer, type, view, capture);
+		print_pointed(printer, type, capture);
 		return;
 	}
 	if (told_later(type))
@@ -365,7 +372,7 @@ void print_value(struct printer *printer, const struct value_type *type, const s
 		print_address(printer, type, view, capture);
 		break;
 	case VALUE_SPAN:
-		print_pointed(printer, type, view, capture);
+		print_span(printer, type, view, capture);
 		break;
 	default:
 		print_scalar(printer, type, view);

@@ -60,21 +60,22 @@ enum view_problem view_read(const struct items *items, const struct view *view, 
 /* The bytes of an item. */
 enum view_problem view_of_item(const struct items *items, uint16_t slot, struct view *view);
 
+/* Those of the object that @capture, which may be NULL, has; and the handle of its type. */
+enum view_problem view_of_object(const struct items *items, const struct capture *capture,
+				 struct view *view, uint64_t *handle);
+
 /* Find the items of @from, which are aligned to 8 bytes; items->by_slot are NULL. */
 void items_read(struct items *items, const struct value_items *from);
 
 struct view view_at(const struct view *view, uint32_t offset);
 
-/* Of UTF-16: a half, whose other half follows. */
-static inline bool print_is_lead_surrogate(const uint8_t *unit)
-{
-	return unit[1] >= 0xd8 && unit[1] < 0xdc;
-}
-
 /* Append with escapes as JSON has them; nothing that a terminal would act on is left. */
 void print_utf8(struct text *out, const char *s);
 void print_utf16(struct text *out, const uint8_t *bytes, size_t units);
 void print_bytes(struct text *out, const uint8_t *bytes, size_t size);
+
+/* So in quotes those @units of a string that is of @length of them; and that it is cut, if it is. */
+void print_string(struct text *out, bool json, const uint8_t *bytes, size_t units, uint64_t length);
 
 /* A value that has a spelling of its own: `2024-05-01T00:00:00Z`. @bytes are of its size. */
 bool print_well_known(struct text *out, enum value_well_known which, const uint8_t *bytes,
@@ -84,6 +85,10 @@ void print_float(struct printer *printer, const uint8_t *bytes, size_t size);
 /* `<why>`, or "unavailable":"why". */
 void print_unavailable(struct printer *printer, const char *why);
 void print_problem(struct printer *printer, enum view_problem problem);
+
+/* As view_read(); false if there is a problem, which is printed. */
+bool print_read(struct printer *printer, const struct view *view, uint32_t offset, void *to,
+		size_t size);
 
 /* JSON alone: "type":"int", which stands before what follows. */
 void print_type(struct printer *printer, const char *name);
@@ -95,19 +100,21 @@ void print_value_key(struct printer *printer);
 void print_value(struct printer *printer, const struct value_type *type, const struct view *view,
 		 const struct capture *capture);
 
-/* Of those whose value is an address, once it is known not to be 0 (print_pointed.c). */
-void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
+/* Of those whose value is an address, once it is known not to be 0; spans (print_pointed.c). */
+void print_pointed(struct printer *printer, const struct value_type *type,
 		   const struct capture *capture);
+void print_span(struct printer *printer, const struct value_type *type, const struct view *view,
+		const struct capture *capture);
 
-/* An object by its fields, @view being its bytes (print_pointed.c). */
-void print_object_fields(struct printer *printer, const struct value_type *type,
-			 const struct view *view, const struct capture *capture);
+/* What stands before and behind the fields of a struct or object. */
+void print_begin_fields(struct printer *printer, const struct value_type *type);
+void print_end_fields(struct printer *printer, const struct value_type *type);
 
-/* The fields of a struct or object; @header is how many bytes of @view stand before them. */
+/* All of that, and the fields; @header is how many bytes of @view stand before them. */
 void print_fields(struct printer *printer, const struct value_type *type, const struct view *view,
 		  const struct capture *capture, uint32_t header);
 
-/* Tasks and delegates (print_framework.c). */
+/* Tasks, whose fields are shown as far as they have been set, and delegates (print_framework.c). */
 void print_value_task(struct printer *printer, const struct value_type *type,
 		      const struct view *view, const struct capture *capture);
 void print_task(struct printer *printer, const struct value_type *type, const struct view *view,
@@ -118,12 +125,6 @@ void print_delegate(struct printer *printer, const struct value_type *type, cons
 /* What an object is of, as its runtime knows it; else as it was @declared. */
 const struct value_type *print_actual_type(const struct printer *printer,
 					   const struct value_type *declared, uint64_t handle);
-
-/* The type's handle in an object's first word; the other bits are the collector's. */
-static inline uint64_t object_handle(uint64_t first_word)
-{
-	return first_word & ~UINT64_C(7);
-}
 
 /* Which of the states of a VALUE_STATE @number is; NULL: none. */
 const struct value_member *value_state_of(const struct value_type *type, uint64_t number);

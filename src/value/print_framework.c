@@ -27,44 +27,16 @@ static const struct value_member *task_state(const struct printer *printer,
 	return value_state_of(type->fields[0].type, number);
 }
 
-static void begin_fields(struct printer *printer, const struct value_type *type)
-{
-	if (!printer->json)
-		print_utf8(printer->out, type->name);
-	text_add(printer->out, printer->json ? "\"fields\":[" : "{");
-}
-
-static void end_fields(struct printer *printer)
-{
-	text_add_char(printer->out, printer->json ? ']' : '}');
-}
-
 /* Until it is done, what is in the place of the result is none. */
-static void print_state_and_result(struct printer *printer, const struct value_type *type,
-				   const struct view *view, const struct capture *capture)
+void print_task(struct printer *printer, const struct value_type *type, const struct view *view,
+		const struct capture *capture)
 {
 	const struct value_member *state = task_state(printer, type, view);
 	struct value_type shown = *type;
 
 	if (!state || strcmp(state->name, VALUE_TASK_DONE) != 0)
 		shown.field_count = 1;
-	begin_fields(printer, type);
 	print_fields(printer, &shown, view, capture, OBJECT_HEADER);
-	end_fields(printer);
-}
-
-void print_task(struct printer *printer, const struct value_type *type, const struct view *view,
-		const struct capture *capture)
-{
-	if (!capture->whole) {
-		print_object_fields(printer, type, view, capture);
-		return;
-	}
-	print_type(printer, type->name);
-	if (!print_enter(printer))
-		return;
-	print_state_and_result(printer, type, view, capture);
-	printer->nesting--;
 }
 
 /* @name of what is there in a word or two, which is no field of the type. */
@@ -90,7 +62,7 @@ static void print_done(struct printer *printer, const struct value_type *type,
 	const struct value_field *result = value_type_field(type, "_result");
 	struct view of_result;
 
-	begin_fields(printer, type);
+	print_begin_fields(printer, type);
 	print_word(printer, "state", NULL, VALUE_TASK_DONE);
 	if (result) {
 		of_result = view_at(view, result->offset);
@@ -99,7 +71,7 @@ static void print_done(struct printer *printer, const struct value_type *type,
 			    capture_part(capture, result->offset));
 		text_add(printer->out, printer->json ? "}" : "");
 	}
-	end_fields(printer);
+	print_end_fields(printer, type);
 }
 
 /* What is behind it: a task, or what only its own methods tell of. */
@@ -110,26 +82,23 @@ static void print_source(struct printer *printer, const struct value_type *type,
 	const struct value_type *actual;
 	struct value_type shown;
 	struct view view;
-	uint64_t first;
-	enum view_problem problem =
-		view_of_item(printer->items, part ? part->content : WATCH_NO_SLOT, &view);
+	uint64_t handle;
+	enum view_problem problem = view_of_object(printer->items, part, &view, &handle);
 
-	if (!problem)
-		problem = view_read(printer->items, &view, 0, &first, sizeof(first));
 	if (problem) {
 		print_problem(printer, problem);
 		return;
 	}
-	actual = print_actual_type(printer, object->type, object_handle(first));
+	actual = print_actual_type(printer, object->type, handle);
 	if (actual->kind == VALUE_OBJECT && actual->well_known == VALUE_TASK) {
 		shown = *actual;
 		shown.name = type->name;
-		print_state_and_result(printer, &shown, &view, part);
+		print_task(printer, &shown, &view, part);
 		return;
 	}
-	begin_fields(printer, type);
+	print_begin_fields(printer, type);
 	print_word(printer, "source", actual->name, actual->name);
-	end_fields(printer);
+	print_end_fields(printer, type);
 }
 
 void print_value_task(struct printer *printer, const struct value_type *type,
@@ -175,12 +144,11 @@ static const struct value_type *target_type(const struct printer *printer,
 	const struct capture *part = capture_part(capture, OBJECT_HEADER + target->offset);
 	const struct value_type *actual;
 	struct view view;
-	uint64_t first;
+	uint64_t handle;
 
-	if (view_of_item(printer->items, part ? part->content : WATCH_NO_SLOT, &view) ||
-	    view_read(printer->items, &view, 0, &first, sizeof(first)))
+	if (view_of_object(printer->items, part, &view, &handle))
 		return NULL;
-	actual = print_actual_type(printer, target->type, object_handle(first));
+	actual = print_actual_type(printer, target->type, handle);
 	return actual == target->type ? NULL : actual;
 }
 
@@ -231,7 +199,7 @@ void print_delegate(struct printer *printer, const struct value_type *type, cons
 		    const struct capture *capture)
 {
 	print_type(printer, type->name);
-	begin_fields(printer, type);
+	print_begin_fields(printer, type);
 	print_what_is_called(printer, type, view, capture);
-	end_fields(printer);
+	print_end_fields(printer, type);
 }

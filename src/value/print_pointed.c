@@ -8,60 +8,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HANDLE_BITS = 7 /* of an object's first word: the collector's */ };
-
-static void add_length(struct printer *printer, uint64_t length, bool cut)
+/* The item of @slot, and its bytes in @view; NULL if they are not there, which is printed. */
+static const struct watch_item *find_item(struct printer *printer, uint16_t slot, struct view *view)
 {
-	if (printer->json)
-		text_printf(printer->out, ",\"length\":%llu%s", (unsigned long long)length,
-			    cut ? ",\"cut\":true" : "");
-	else if (cut)
-		text_add(printer->out, "…");
+	enum view_problem problem = view_of_item(printer->items, slot, view);
+
+	if (problem)
+		print_problem(printer, problem);
+	return problem ? NULL : items_get(printer->items, slot);
 }
 
 /* @units UTF-16 code units, of @length. */
 static void print_chars(struct printer *printer, const uint8_t *bytes, size_t units,
 			uint64_t length)
 {
-	bool cut = length > units;
-
-	if (units > length)
-		units = (size_t)length;
-	/* Its other half is cut off. */
-	if (cut && units && print_is_lead_surrogate(bytes + 2 * (units - 1)))
-		units--;
 	print_value_key(printer);
-	text_add_char(printer->out, '"');
-	print_utf16(printer->out, bytes, units);
-	text_add_char(printer->out, '"');
-	if (cut)
-		add_length(printer, length, true);
+	print_string(printer->out, printer->json, bytes, units, length);
 }
 
-static void print_string(struct printer *printer, uint16_t slot)
+static void print_string_item(struct printer *printer, uint16_t slot)
 {
-	const struct watch_item *item = items_get(printer->items, slot);
 	struct view view;
-	enum view_problem problem = view_of_item(printer->items, slot, &view);
+	const struct watch_item *item = find_item(printer, slot, &view);
 
-	if (problem)
-		print_problem(printer, problem);
-	else
+	if (item)
 		print_chars(printer, view.bytes, view.size / 2, item->whole / 2);
 }
 
 /* Whether it ends within them is told by .whole. */
 static void print_cstring(struct printer *printer, uint16_t slot)
 {
-	const struct watch_item *item = items_get(printer->items, slot);
 	struct view view;
-	enum view_problem problem = view_of_item(printer->items, slot, &view);
+	const struct watch_item *item = find_item(printer, slot, &view);
 	size_t size;
 
-	if (problem) {
-		print_problem(printer, problem);
+	if (!item)
 		return;
-	}
 	size = strnlen((const char *)view.bytes, view.size);
 	print_value_key(printer);
 	text_add_char(printer->out, '"');
@@ -146,18 +128,14 @@ static void print_array(struct printer *printer, const struct value_type *type,
 			const struct capture *capture)
 {
 	struct view view;
-	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
+	const struct watch_item *item = find_item(printer, capture->content, &view);
 
-	if (problem)
-		print_problem(printer, problem);
-	else
-		print_sequence(printer, type, &view, capture,
-			       items_get(printer->items, capture->content)->whole >>
-				       capture->shift);
+	if (item)
+		print_sequence(printer, type, &view, capture, item->whole >> capture->shift);
 }
 
-static void print_span(struct printer *printer, const struct value_type *type,
-		       const struct view *view, const struct capture *capture)
+void print_span(struct printer *printer, const struct value_type *type, const struct view *view,
+		const struct capture *capture)
 {
 	struct view content = { 0 };
 	uint32_t length;
@@ -201,10 +179,11 @@ static void print_reference(struct printer *printer, const struct value_type *ty
 			    const struct capture *capture)
 {
 	struct view view;
-	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
 
-	if (problem || !type->element)
-		print_problem(printer, problem);
+	if (!find_item(printer, capture->content, &view))
+		return;
+	if (!type->element)
+		print_problem(printer, VIEW_MISSING);
 	else
 		print_value(printer, referenced_type(printer, type->element), &view,
 			    capture->part_count ? capture->parts : NULL);
@@ -217,10 +196,8 @@ static void print_array_object(struct printer *printer, const struct value_type 
 	uint32_t length;
 
 	print_type(printer, type->name);
-	if (view_read(printer->items, view, OBJECT_LENGTH, &length, sizeof(length))) {
-		print_problem(printer, VIEW_MISSING);
+	if (!print_read(printer, view, OBJECT_LENGTH, &length, sizeof(length)))
 		return;
-	}
 	if (printer->json) {
 		text_printf(printer->out, "\"length\":%u,\"cut\":true", length);
 		return;
@@ -229,20 +206,19 @@ static void print_array_object(struct printer *printer, const struct value_type 
 	text_add(printer->out, "{...}");
 }
 
-void print_object_fields(struct printer *printer, const struct value_type *type,
-			 const struct view *view, const struct capture *capture)
+static void print_object_fields(struct printer *printer, const struct value_type *type,
+				const struct view *view, const struct capture *capture)
 {
 	print_type(printer, type->name);
 	if (!print_enter(printer))
 		return;
-	if (!printer->json)
-		print_utf8(printer->out, type->name);
-	if (!capture->whole) {
-		text_add(printer->out, printer->json ? "\"cut\":true" : "{...}");
-	} else {
-		text_add(printer->out, printer->json ? "\"fields\":[" : "{");
+	if (capture->whole && type->well_known == VALUE_TASK) {
+		print_task(printer, type, view, capture);
+	} else if (capture->whole) {
 		print_fields(printer, type, view, capture, OBJECT_HEADER);
-		text_add_char(printer->out, printer->json ? ']' : '}');
+	} else {
+		print_utf8(printer->out, printer->json ? "" : type->name);
+		text_add(printer->out, printer->json ? "\"cut\":true" : "{...}");
 	}
 	printer->nesting--;
 }
@@ -279,18 +255,15 @@ static void print_object(struct printer *printer, const struct value_type *decla
 {
 	const struct capture *variant;
 	struct view view, boxed;
-	enum view_problem problem = view_of_item(printer->items, capture->content, &view);
-	const struct value_type *type;
 	uint64_t handle;
+	enum view_problem problem = view_of_object(printer->items, capture, &view, &handle);
+	const struct value_type *type;
 
-	if (!problem)
-		problem = view_read(printer->items, &view, 0, &handle, sizeof(handle));
 	if (problem) {
 		print_type(printer, declared->name);
 		print_problem(printer, problem);
 		return;
 	}
-	handle = object_handle(handle);
 	type = print_actual_type(printer, declared, handle);
 	variant = find_variant(capture, handle);
 	if (!variant && type != declared)
@@ -302,13 +275,11 @@ static void print_object(struct printer *printer, const struct value_type *decla
 	boxed = view_at(&view, OBJECT_HEADER);
 	if (type->kind == VALUE_OBJECT && type->well_known == VALUE_DELEGATE) {
 		print_delegate(printer, type, &view, capture);
-	} else if (type->kind == VALUE_OBJECT && type->well_known == VALUE_TASK) {
-		print_task(printer, type, &view, capture);
 	} else if (type->kind == VALUE_OBJECT) {
 		print_object_fields(printer, type, &view, capture);
 	} else if (type->kind == VALUE_STRING) {
 		print_type(printer, type->name);
-		print_string(printer, capture->chars);
+		print_string_item(printer, capture->chars);
 	} else if (type->kind == VALUE_ARRAY && variant) {
 		print_type(printer, type->name);
 		print_array(printer, type, variant);
@@ -319,16 +290,12 @@ static void print_object(struct printer *printer, const struct value_type *decla
 	}
 }
 
-void print_pointed(struct printer *printer, const struct value_type *type, const struct view *view,
+void print_pointed(struct printer *printer, const struct value_type *type,
 		   const struct capture *capture)
 {
-	if (type->kind == VALUE_SPAN) {
-		print_span(printer, type, view, capture);
-		return;
-	}
 	/* As an object was captured what has turned out to be a string. */
 	if (capture && type->kind == VALUE_STRING && capture->kind == VALUE_OBJECT) {
-		print_string(printer, capture->chars);
+		print_string_item(printer, capture->chars);
 		return;
 	}
 	if (!capture || capture->kind != type->kind || capture->content == WATCH_NO_SLOT) {
@@ -339,7 +306,7 @@ void print_pointed(struct printer *printer, const struct value_type *type, const
 	}
 	switch (type->kind) {
 	case VALUE_STRING:
-		print_string(printer, capture->content);
+		print_string_item(printer, capture->content);
 		break;
 	case VALUE_CSTRING:
 		print_cstring(printer, capture->content);

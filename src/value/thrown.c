@@ -42,20 +42,10 @@ static void add_message(const struct thrown_reading *reading, uint32_t string_by
 			struct text *out)
 {
 	size_t units = units_read(reading);
-	bool cut;
 
 	if (units > string_bytes / 2)
 		units = string_bytes / 2;
-	cut = units < reading->chars;
-	if (cut && units && print_is_lead_surrogate(reading->message + 2 * (units - 1)))
-		units--;
-	text_add_char(out, '"');
-	print_utf16(out, reading->message, units);
-	text_add_char(out, '"');
-	if (cut && json)
-		text_printf(out, ",\"length\":%u,\"cut\":true", reading->chars);
-	else if (cut)
-		text_add(out, "…");
+	print_string(out, json, reading->message, units, reading->chars);
 }
 
 static void add_text(const struct thrown_reading *reading, uint32_t string_bytes, struct text *out)

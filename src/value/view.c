@@ -97,6 +97,19 @@ enum view_problem view_of_item(const struct items *items, uint16_t slot, struct 
 	return problem;
 }
 
+enum view_problem view_of_object(const struct items *items, const struct capture *capture,
+				 struct view *view, uint64_t *handle)
+{
+	enum view_problem problem =
+		view_of_item(items, capture ? capture->content : WATCH_NO_SLOT, view);
+
+	if (!problem)
+		problem = view_read(items, view, 0, handle, sizeof(*handle));
+	/* The other bits are the collector's. */
+	*handle = problem ? 0 : *handle & ~UINT64_C(7);
+	return problem;
+}
+
 void items_read(struct items *items, const struct value_items *from)
 {
 	const uint8_t *at = from->bytes;
