@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "runtime/dotnet/layout.h"
 #include "base/error.h"
-#include "runtime/dotnet/follow_layout.h"
 #include "target/maps.h"
 #include "target/process.h"
 

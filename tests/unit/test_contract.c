@@ -8,7 +8,6 @@
 
 #include "bpf/follow.h"
 #include "runtime/dotnet/contract.h"
-#include "runtime/dotnet/follow_layout.h"
 
 /* A descriptor in memory of its own. */
 struct descriptor {

@@ -10,7 +10,6 @@
 #include "bpf/follow.h"
 #include "runtime/dotnet/compiler.h"
 #include "runtime/dotnet/dotnet_internal.h"
-#include "runtime/dotnet/follow_layout.h"
 #include "runtime/follow.h"
 #include "target/files.h"
 #include "target/target.h"

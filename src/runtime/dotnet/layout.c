@@ -4,11 +4,12 @@
  */
 #include "runtime/dotnet/layout.h"
 
-#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "runtime/dotnet/contract.h"
 #include "base/error.h"
+#include "bpf/follow.h"
 
 enum {
 	OLDEST = 8,
@@ -262,5 +263,70 @@ int layout_init(struct layout *layout, unsigned int major, const struct contract
 				".NET %u is not known here, and does not say where %s.%s lies: its run-time compiled code cannot be found, and precompiled code is probed all the same (--list shows it)",
 				major, rows[field].type, rows[field].field);
 	}
+	return 0;
+}
+
+/* What the BPF programs that follow methods read by, and where they are told of it. */
+static const struct {
+	enum layout_field field;
+	size_t member;
+} followed[] = {
+	{ METHOD_TOKEN, offsetof(struct follow_layout, method_token) },
+	{ METHOD_CHUNK_INDEX, offsetof(struct follow_layout, method_chunk_index) },
+	{ METHOD_FLAGS, offsetof(struct follow_layout, method_flags) },
+	{ CHUNK_METHOD_TABLE, offsetof(struct follow_layout, chunk_method_table) },
+	{ CHUNK_TOKEN_RANGE, offsetof(struct follow_layout, chunk_token_range) },
+	{ CHUNK_SIZE, offsetof(struct follow_layout, chunk_bytes) },
+	{ TABLE_MODULE_FIELD, offsetof(struct follow_layout, table_module) },
+	{ TABLE_FLAGS2, offsetof(struct follow_layout, table_flags2) },
+	{ TABLE_VIRTUALS, offsetof(struct follow_layout, table_virtuals) },
+	{ TABLE_CLASS, offsetof(struct follow_layout, table_class) },
+	{ MODULE_PE_ASSEMBLY, offsetof(struct follow_layout, module_pe_assembly) },
+	{ MODULE_LOADER_ALLOCATOR, offsetof(struct follow_layout, module_loader_allocator) },
+	{ PE_ASSEMBLY_IMAGE, offsetof(struct follow_layout, pe_assembly_image) },
+	{ PE_IMAGE_LAYOUT, offsetof(struct follow_layout, pe_image_layout) },
+	{ PE_LAYOUT_BASE, offsetof(struct follow_layout, pe_layout_base) },
+	{ PE_LAYOUT_SIZE, offsetof(struct follow_layout, pe_layout_size) },
+	{ PE_LAYOUT_FLAGS, offsetof(struct follow_layout, pe_layout_flags) },
+	{ DYNAMIC_NAME, offsetof(struct follow_layout, dynamic_name) },
+	{ STORED_SIG, offsetof(struct follow_layout, stored_sig) },
+	{ STORED_SIG_SIZE, offsetof(struct follow_layout, stored_sig_size) },
+	{ JIT_INFO_FLAGS, offsetof(struct follow_layout, jit_flags) },
+	{ JIT_INFO_CODE, offsetof(struct follow_layout, jit_code_header) },
+	{ JIT_INFO_WRITTEN, offsetof(struct follow_layout, jit_code_written) },
+	{ JIT_INFO_SIZE, offsetof(struct follow_layout, jit_code_size) },
+	{ CODE_UNWIND_COUNT, offsetof(struct follow_layout, unwind_count) },
+	{ CODE_UNWINDS, offsetof(struct follow_layout, unwinds) },
+};
+
+/* The programs read the first bytes of a MethodDesc at once. */
+static bool is_in_head(const struct layout *layout, enum layout_field field, int size)
+{
+	return layout_has(layout, field) && layout->at[field] + size <= 8;
+}
+
+int layout_for_programs(const struct layout *layout, struct follow_shared *shared,
+			struct error *err)
+{
+	bool known = is_in_head(layout, METHOD_TOKEN, 2) &&
+		     is_in_head(layout, METHOD_CHUNK_INDEX, 1) &&
+		     is_in_head(layout, METHOD_FLAGS, 2);
+	struct follow_layout told = {
+		.token_bits = layout->token_bits,
+		.is_8 = layout_has(layout, TABLE_TOKEN16),
+	};
+
+	for (size_t i = 0; i < sizeof(followed) / sizeof(followed[0]); i++) {
+		uint32_t offset = (uint32_t)layout->at[followed[i].field];
+
+		known &= layout_has(layout, followed[i].field);
+		memcpy((char *)&told + followed[i].member, &offset, sizeof(offset));
+	}
+	if (!known)
+		return error_set(
+			err, -ENOTSUP,
+			"the structures of this version of .NET are not known well enough to follow methods: run again for what was compiled meanwhile");
+	shared->layout = told;
+	__atomic_store_n(&shared->has_layout, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }

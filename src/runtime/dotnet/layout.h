@@ -17,6 +17,7 @@
 
 struct contract;
 struct error;
+struct follow_shared;
 
 enum layout_field {
 	/* Which code is where. */
@@ -187,5 +188,12 @@ static inline bool layout_has(const struct layout *layout, enum layout_field fie
  */
 int layout_init(struct layout *layout, unsigned int major, const struct contract *contract,
 		struct error *err);
+
+/*
+ * Tell the BPF programs that follow methods where fields lie, before compileMethod is probed.
+ * -ENOTSUP with @err set where they cannot deal with it.
+ */
+int layout_for_programs(const struct layout *layout, struct follow_shared *shared,
+			struct error *err);
 
 #endif
