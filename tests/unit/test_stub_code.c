@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* stub_code.h: blocks of stubs in code heaps, ranges of stubs, and what is neither. */
+/* stub_code.c: blocks of stubs in code heaps, ranges of stubs, and what is neither. */
 #include "tests/unit/jit_fixture.h"
 
 enum { LIST_BYTES = 512, RANGE_BYTES = 1 << 16, KINDS = 16 };

@@ -12,7 +12,6 @@
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/runtime.h"
-#include "runtime/dotnet/stub_code.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "method/method_name.h"
@@ -187,12 +186,6 @@ bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset)
 			return true;
 	}
 	return false;
-}
-
-const char *jit_stub_name(struct jit *jit, struct address address)
-{
-	memory_forget(jit->clr.memory);
-	return stub_code_name(&jit->clr, address);
 }
 
 static void find_core(const struct clr_module *module, void *ctx)

@@ -133,7 +133,10 @@ bool jit_in_filter(struct jit *jit, struct address code, uint32_t offset);
  */
 bool jit_find_il(struct jit *jit, struct address code, uint32_t offset, uint32_t *il_offset);
 
-/* What the runtime's own code at @address is by now, as stub_code_name() has it. */
+/*
+ * What the runtime's own code at @address is by now, in its own words: "FixupPrecode",
+ * "VSD_ResolveStub". NULL if it is no stub, or none whose kind is written down.
+ */
 const char *jit_stub_name(struct jit *jit, struct address address);
 
 /* Is there a method at @desc? After jit_recheck_begin(). */

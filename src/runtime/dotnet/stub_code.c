@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a piece of the runtime's own code is for: the last that frame_names.c asks, by way of jit.c.
+ * What a piece of the code that the runtime makes itself, to get from one method to another, is
+ * for: the last that frame_names.c asks. See jit.h.
+ *
+ * Source of the format: dotnet/runtime src/coreclr/vm/codeman.h, StubCodeBlockKind, RangeSection,
+ * CodeRangeMapRangeList.
  */
-#include "runtime/dotnet/stub_code.h"
-
-#include <stddef.h>
-
 #include "bpf/nibble_map.h"
-#include "runtime/dotnet/codeheap.h"
+#include "runtime/dotnet/jit.h"
 
 enum {
 	FRAGMENTS_MAX = 64, /* of one part of the map */
@@ -83,12 +83,14 @@ static const char *name_in_heap(const struct clr *clr, struct look *look, uint64
 	return look->bad || kind > clr->layout.last_stub_kind ? NULL : name_of_kind(clr, kind);
 }
 
-const char *stub_code_name(const struct clr *clr, struct address address)
+const char *jit_stub_name(struct jit *jit, struct address address)
 {
+	const struct clr *clr = &jit->clr;
 	struct look look = look_into(clr->memory);
 	uint64_t section, list;
 	uint32_t flags, kind;
 
+	memory_forget(clr->memory);
 	/* Kinds are those of the versions that the table knows. */
 	if (!layout_has(&clr->layout, SECTION_RANGE_LIST) ||
 	    !layout_has(&clr->layout, RANGE_LIST_KIND))
