@@ -7,7 +7,7 @@
  * Future,ValueTask}.cs, and src/coreclr/System.Private.CoreLib/src/System/Delegate.CoreCLR.cs; the
  * same in .NET 8 to 11, but for a name.
  */
-#include "runtime/dotnet/framework_types.h"
+#include "runtime/dotnet/value_types.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which fields values have and where, for value_types.c. */
-#include "runtime/dotnet/value_fields.h"
+#include "runtime/dotnet/value_types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

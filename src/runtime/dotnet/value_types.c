@@ -12,12 +12,10 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "runtime/dotnet/clr_fields.h"
-#include "runtime/dotnet/framework_types.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/type_index.h"
 #include "runtime/dotnet/type_spelling.h"
-#include "runtime/dotnet/value_fields.h"
 
 enum {
 	DEPTH_MAX = 24, /* of types within types */

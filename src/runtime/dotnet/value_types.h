@@ -11,6 +11,7 @@
 struct jit;
 struct metadata;
 struct type_index;
+struct type_place;
 
 /* All but the last two are borrowed. */
 struct type_maker {
@@ -35,5 +36,29 @@ bool type_maker_is_far(const struct type_maker *maker);
 
 /* Is the type of the open @name, of @length bytes, a value type? */
 bool type_maker_is_value(struct type_maker *maker, const char *name, size_t length);
+
+/*
+ * For value_types.c: give @type the fields that values with MethodTable @handle have, names and
+ * types from metadata, offsets from the runtime; in the order of the source, its own before those
+ * that it inherits. False, and without fields, if they cannot be read.
+ */
+bool value_fields_read(struct type_maker *maker, struct value_type *type, uint64_t handle);
+
+/* Of a struct that is so many of its one field the other elements too. */
+void value_fields_repeat(struct type_maker *maker, struct value_type *type,
+			 const struct type_place *place);
+
+/* The alignment of a value as a field. */
+uint32_t value_fields_alignment(const struct value_type *type);
+
+/*
+ * Likewise (framework_types.c): @type of objects with MethodTable @handle has its fields. If it is
+ * a task or a delegate, or derives from one, it becomes what value.h says of these. A task of the
+ * framework's own, as each async method has one, is called as what it derives from.
+ */
+void framework_type_of_object(struct type_maker *maker, struct value_type *type, uint64_t handle);
+
+/* The same of a struct, by its open name of @length bytes. */
+void framework_type_of_struct(struct value_type *type, const char *name, size_t length);
 
 #endif
