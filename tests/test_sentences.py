@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.beside, pytest.mark.anyone]
 SOURCES = machine.TREE / "src"
 CALL = re.compile(r"\b(?:error_set|error_fill|log_print)\(")
 # Those of runtimes, which hand them to the log.
-LINE = re.compile(CALL.pattern + r"|\btext_printf\(\s*line,")
+LINE = re.compile(CALL.pattern + r"|\btext_printf\(\s*line,|\btell\(\s*log,")
 OF_RUNTIMES = {"runtime/dotnet/log.c", "runtime/v8/v8.c"}
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 OPTION = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([a-zA-Z]))(?![\w-])")
@@ -57,7 +57,7 @@ NEEDS_NONE = {
         "its mapping of code compiled at run time is private until the end, *", "%N hits in %.1f s%s%s",
         "%N hits found the kernel's table of stacks full, *", "%N calls ended that had begun before *",
         "no .NET runtime, %zu files", ".NET %u.%u.%u%s, *", "%s: %s, %N methods of %s",
-        "%s: %N methods %s %s%s", "V8 %u.%u.%u.%u in %s",
+        "%s: %N methods %s %s%s", "%s:%N: %s", "V8 %u.%u.%u.%u in %s",
         "%zu asynchronous methods are followed as a whole", "what was compiled last keeps its debug registers: %s"],
     "that say which name is missing: the lines after it have the closest names, and the last one what to do": [
         "no method matches '%s'%s", "and it is no method's name: %s"],
