@@ -107,19 +107,33 @@ static void walk_table(struct walk *walk, uint64_t table, unsigned int levels)
 	}
 }
 
+/* Sort @items, of @size bytes, by the number that each begins with; how many are left of them. */
+static size_t sort_each_once(void *items, size_t count, size_t size)
+{
+	char *at = items;
+	size_t kept = 0;
+	bool sorted = true;
+
+	/* They are mostly met in the order of their addresses. */
+	for (size_t i = 1; i < count && sorted; i++)
+		sorted = leading_number(at + (i - 1) * size) < leading_number(at + i * size);
+	if (sorted)
+		return count;
+	qsort(items, count, size, by_leading_number);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 ||
+		    leading_number(at + (kept - 1) * size) != leading_number(at + i * size))
+			memmove(at + kept++ * size, at + i * size, size);
+	}
+	return kept;
+}
+
 static void find_sections(struct walk *walk)
 {
-	size_t kept = 0;
-
 	walk_table(walk, walk->clr->code_range_map + (uint64_t)walk->clr->layout.at[RANGE_MAP_TOP],
 		   RANGE_MAP_LEVELS);
-	if (walk->section_count)
-		qsort(walk->sections, walk->section_count, sizeof(uint64_t), by_leading_number);
-	for (size_t i = 0; i < walk->section_count; i++) {
-		if (kept == 0 || walk->sections[kept - 1] != walk->sections[i])
-			walk->sections[kept++] = walk->sections[i];
-	}
-	walk->section_count = kept;
+	walk->section_count =
+		sort_each_once(walk->sections, walk->section_count, sizeof(*walk->sections));
 }
 
 enum code_kind code_body_read(const struct clr *clr, struct code_body *body)
@@ -295,24 +309,6 @@ static void read_section(struct walk *walk, uint64_t section, bool images_only)
 	walk->heaps->unreadable += walk->look.bad;
 }
 
-static void sort_bodies(struct code_heaps *heaps)
-{
-	size_t kept = 0;
-	bool sorted = true;
-
-	/* Heaps are mostly met in the order of their addresses. */
-	for (size_t i = 1; i < heaps->count && sorted; i++)
-		sorted = heaps->bodies[i - 1].start.value < heaps->bodies[i].start.value;
-	if (!sorted)
-		qsort(heaps->bodies, heaps->count, sizeof(*heaps->bodies), by_leading_number);
-	for (size_t i = 0; i < heaps->count; i++) {
-		if (kept == 0 ||
-		    heaps->bodies[kept - 1].start.value != heaps->bodies[i].start.value)
-			heaps->bodies[kept++] = heaps->bodies[i];
-	}
-	heaps->count = kept;
-}
-
 int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images_only,
 		    struct error *err)
 {
@@ -328,8 +324,7 @@ int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images
 		read_section(&walk, walk.sections[i], images_only);
 	read_doubtful(&walk);
 	heaps->bodies = walk.bodies.list;
-	heaps->count = walk.bodies.count;
-	sort_bodies(heaps);
+	heaps->count = sort_each_once(heaps->bodies, walk.bodies.count, sizeof(*heaps->bodies));
 	free(walk.doubtful.list);
 	free(walk.sections);
 	if (walk.no_memory) {
