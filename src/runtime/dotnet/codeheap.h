@@ -18,6 +18,7 @@
 #include "runtime/dotnet/clr.h"
 #include "image/space.h"
 
+struct dotnet_image;
 struct error;
 
 enum {
@@ -53,11 +54,12 @@ enum code_kind {
 
 enum code_kind code_body_read(const struct clr *clr, struct code_body *body);
 
-/* Where a ReadyToRun image's code lies. */
+/* Where a ReadyToRun image's code lies: [start, end). */
 struct code_image {
 	struct address start;
 	struct address end;
 	uint64_t module;
+	const struct dotnet_image *image; /* see jit_read_images(); NULL: not known */
 };
 
 struct code_heaps {

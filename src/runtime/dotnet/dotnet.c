@@ -81,7 +81,7 @@ static uint64_t code_in_memory(const struct dotnet *dotnet)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; jit && i < jit->image_count; i++) {
-		const struct jit_image *code = &jit->images[i];
+		const struct code_image *code = &jit->images[i];
 
 		if (code->image && code->image->file == DOTNET_NO_FILE)
 			sum += (code->start.value ^ (uintptr_t)code->image) * 31 + code->end.value;

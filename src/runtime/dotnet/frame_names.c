@@ -179,7 +179,7 @@ static const struct dotnet_image *find_in_memory(const struct dotnet_names *name
 	const struct jit *jit = names->dotnet->jit;
 
 	for (size_t i = 0; jit && i < jit->image_count; i++) {
-		const struct jit_image *code = &jit->images[i];
+		const struct code_image *code = &jit->images[i];
 
 		if (address.value >= code->start.value && address.value < code->end.value &&
 		    code->image && code->image->file == DOTNET_NO_FILE)

@@ -33,13 +33,6 @@ struct jit_body {
 	bool final; /* no newer body will take its place */
 };
 
-/* Precompiled code: [start, end) of @image (NULL: not known). */
-struct jit_image {
-	struct address start;
-	struct address end;
-	const struct dotnet_image *image;
-};
-
 /* What others than jit.c and jit_read.c only look at. */
 struct jit {
 	struct clr clr; /* how the runtime's structures are laid out */
@@ -59,7 +52,7 @@ struct jit {
 	uint32_t *body_numbers;	 /* method by method */
 	uint64_t core_allocator; /* of all that is never unloaded; 0: not known */
 	size_t unreadable; /* bodies, heaps, methods that changed while they were read; left out */
-	struct jit_image *images;
+	struct code_image *images; /* whose precompiled code is used */
 	size_t image_count;
 
 	/* Of jit_recheck_begin(). */

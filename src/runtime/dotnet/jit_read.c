@@ -204,27 +204,16 @@ static int make_bodies(struct jit *jit, struct error *err)
 }
 
 /* What the code heaps do not lead to may still be loaded: images with code of their own. */
-static int find_images(struct jit *jit, struct clr_modules *modules, const struct code_heaps *heaps,
-		       struct error *err)
+static void find_images(struct jit *jit, struct clr_modules *modules, struct code_heaps *heaps)
 {
-	struct jit_image *images = calloc(heaps->image_count + 1, sizeof(*images));
-
-	if (!images)
-		return error_set(err, -ENOMEM, "no memory for the target's images");
 	for (size_t i = 0; i < heaps->image_count; i++) {
-		const struct code_image *code = &heaps->images[i];
-		const struct clr_module *module = clr_module_find(modules, code->module);
+		const struct clr_module *module = clr_module_find(modules, heaps->images[i].module);
 
-		images[i] = (struct jit_image){
-			.start = code->start,
-			.end = code->end,
-			.image = module ? module->image : NULL,
-		};
+		heaps->images[i].image = module ? module->image : NULL;
 	}
 	free(jit->images);
-	jit->images = images;
+	jit->images = cleanup_take(heaps->images);
 	jit->image_count = heaps->image_count;
-	return 0;
 }
 
 static int look(struct jit *jit, struct error *err)
@@ -235,10 +224,10 @@ static int look(struct jit *jit, struct error *err)
 	jit->modules = (struct clr_modules){ &jit->clr, jit->image_source, jit->ctx, .tree = NULL };
 	jit->types = (struct clr_types){ .clr = &jit->clr, .modules = &jit->modules };
 	result = code_heaps_read(&jit->heaps, &jit->clr, false, err);
-	if (result == 0)
-		result = find_images(jit, &jit->modules, &jit->heaps, err);
-	if (result == 0)
+	if (result == 0) {
+		find_images(jit, &jit->modules, &jit->heaps);
 		result = make_bodies(jit, err);
+	}
 	jit->unreadable += jit->heaps.unreadable;
 	return result;
 }
@@ -265,7 +254,7 @@ int jit_read_images(struct jit *jit, struct error *err)
 	result = code_heaps_read(&heaps, &jit->clr, true, err);
 	if (result)
 		return result;
-	result = find_images(jit, &jit->modules_now, &heaps, err);
+	find_images(jit, &jit->modules_now, &heaps);
 	code_heaps_deinit(&heaps);
-	return result;
+	return 0;
 }

@@ -63,7 +63,7 @@ static int tell_mapping(const struct dotnet *dotnet, const struct mapping *row, 
 }
 
 /* Sections of an image that the runtime uses code of, though no file has them mapped. */
-static int tell_in_memory(const struct jit_image *code, code_range_fn fn, void *ctx)
+static int tell_in_memory(const struct code_image *code, code_range_fn fn, void *ctx)
 {
 	const struct pe *pe = &code->image->pe;
 	int result = 0;
@@ -103,7 +103,7 @@ int dotnet_ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
 			result = tell_mapping(dotnet, &maps->rows[i], fn, ctx);
 	}
 	for (size_t i = 0; dotnet->jit && i < dotnet->jit->image_count && result == 0; i++) {
-		const struct jit_image *code = &dotnet->jit->images[i];
+		const struct code_image *code = &dotnet->jit->images[i];
 
 		if (code->image && code->image->file == DOTNET_NO_FILE)
 			result = tell_in_memory(code, fn, ctx);
