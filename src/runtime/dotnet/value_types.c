@@ -108,11 +108,13 @@ static const struct value_type *named_part(struct type_maker *maker, const char 
 	return part ? type_maker_named(maker, part) : checked(maker, NULL);
 }
 
-static const struct value_type *make_with_element(struct type_maker *maker, const char *name,
-						  enum value_kind kind, size_t length)
+/* Its element is called @part, of @length bytes. */
+static const struct value_type *make_with_element(struct type_maker *maker, enum value_kind kind,
+						  const char *name, uint32_t size, const char *part,
+						  size_t length)
 {
-	const struct value_type *element = named_part(maker, name, length);
-	struct value_type *type = element ? add_type(maker, kind, name, POINTER_SIZE) : NULL;
+	const struct value_type *element = named_part(maker, part, length);
+	struct value_type *type = element ? add_type(maker, kind, name, size) : NULL;
 
 	if (type)
 		type->element = element;
@@ -229,18 +231,31 @@ static const struct value_type *make_class(struct type_maker *maker, const struc
 	return type;
 }
 
-static const struct value_type *make_defined(struct type_maker *maker,
-					     const struct subject *subject)
+/* An enum, struct or object, by what the type of that name derives from. */
+static enum value_kind kind_of(const struct type_place *place, const char *name, size_t length)
 {
 	_cleanup_(text_deinit) struct text base = { 0 };
 
-	metadata_type_base(subject->place.metadata, subject->place.rid, &base);
+	metadata_type_base(place->metadata, place->rid, &base);
 	if (strcmp(text_chars(&base), "System.Enum") == 0)
+		return VALUE_ENUM;
+	return strcmp(text_chars(&base), "System.ValueType") == 0 &&
+			       !is(name, length, "System.Enum") ?
+		       VALUE_STRUCT :
+		       VALUE_OBJECT;
+}
+
+static const struct value_type *make_defined(struct type_maker *maker,
+					     const struct subject *subject)
+{
+	switch (kind_of(&subject->place, subject->name, strlen(subject->name))) {
+	case VALUE_ENUM:
 		return make_enum(maker, subject);
-	if (strcmp(text_chars(&base), "System.ValueType") == 0 &&
-	    strcmp(subject->name, "System.Enum") != 0)
+	case VALUE_STRUCT:
 		return make_struct(maker, subject);
-	return make_class(maker, subject);
+	default:
+		return make_class(maker, subject);
+	}
 }
 
 /* By name ------------------------------------------------------------------------------------- */
@@ -249,8 +264,7 @@ static const struct value_type *make_fixed(struct type_maker *maker, const char 
 {
 	for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
 		if (strcmp(primitives[i].name, name) == 0)
-			return checked(maker, add_type(maker, primitives[i].kind, name,
-						       primitives[i].size));
+			return add_type(maker, primitives[i].kind, name, primitives[i].size);
 	}
 	for (size_t i = 0; i < sizeof(well_known) / sizeof(well_known[0]); i++) {
 		struct value_type *type;
@@ -292,18 +306,6 @@ static const struct value_type *make_nullable(struct type_maker *maker, const ch
 	return fields[0].type ? type : NULL;
 }
 
-static const struct value_type *make_span(struct type_maker *maker, const char *name,
-					  const struct spelled_type *spelled)
-{
-	const struct value_type *element = named_part(maker, spelled->args, spelled->args_length);
-	struct value_type *type =
-		element ? add_type(maker, VALUE_SPAN, name, 2 * POINTER_SIZE) : NULL;
-
-	if (type)
-		type->element = element;
-	return type;
-}
-
 static const struct value_type *make_named(struct type_maker *maker, const char *name,
 					   const struct spelled_type *spelled, uint64_t key)
 {
@@ -316,7 +318,8 @@ static const struct value_type *make_named(struct type_maker *maker, const char 
 		return make_nullable(maker, name, spelled);
 	if (spelled->args && (is(name, spelled->length, "System.Span`1") ||
 			      is(name, spelled->length, "System.ReadOnlySpan`1")))
-		return make_span(maker, name, spelled);
+		return make_with_element(maker, VALUE_SPAN, name, 2 * POINTER_SIZE, spelled->args,
+					 spelled->args_length);
 	if (*name == '!')
 		return unknown(maker, name, "a type parameter of which it is not known what it is");
 	if (!type_index_define(maker->index, name, spelled->length, maker->near, &subject.place))
@@ -338,9 +341,11 @@ static const struct value_type *make(struct type_maker *maker, const char *name,
 	case SPELLED_FUNCTION:
 		return add_type(maker, VALUE_POINTER, name, POINTER_SIZE);
 	case SPELLED_REFERENCE:
-		return make_with_element(maker, name, VALUE_REFERENCE, spelled.length);
+		return make_with_element(maker, VALUE_REFERENCE, name, POINTER_SIZE, name,
+					 spelled.length);
 	case SPELLED_VECTOR:
-		return make_with_element(maker, name, VALUE_ARRAY, spelled.length);
+		return make_with_element(maker, VALUE_ARRAY, name, POINTER_SIZE, name,
+					 spelled.length);
 	case SPELLED_ARRAY:
 		return add_type(maker, VALUE_OBJECT, name, POINTER_SIZE);
 	default:
@@ -428,13 +433,8 @@ const struct value_type *type_maker_object(struct type_maker *maker, uint64_t ha
 
 bool type_maker_is_value(struct type_maker *maker, const char *name, size_t length)
 {
-	_cleanup_(text_deinit) struct text base = { 0 };
 	struct type_place place;
 
-	if (!type_index_define(maker->index, name, length, maker->near, &place))
-		return false;
-	metadata_type_base(place.metadata, place.rid, &base);
-	return (strcmp(text_chars(&base), "System.ValueType") == 0 &&
-		!is(name, length, "System.Enum")) ||
-	       strcmp(text_chars(&base), "System.Enum") == 0;
+	return type_index_define(maker->index, name, length, maker->near, &place) &&
+	       kind_of(&place, name, length) != VALUE_OBJECT;
 }
