@@ -40,12 +40,8 @@ int dotnet_find_code(struct runtime_code *code, const struct target_files *files
 		     struct error *err);
 enum tier dotnet_tier_of(uint64_t flags, bool *final);
 
-/* Find what is compiled so far (compiled.c); jit_problem: why that cannot be done. -ENOMEM. */
+/* Find what is compiled so far (bodies.c); jit_problem: why that cannot be done. -ENOMEM. */
 int dotnet_read_jit(struct dotnet *dotnet, struct error *err);
-
-/* Tell of a body that the runtime compiled; @known says already whose it is. */
-int dotnet_tell_compiled(struct dotnet_search *search, const struct jit_body *jit,
-			 const struct method_body *known);
 
 /* As runtime_ops has them. */
 bool dotnet_is_unchanged(struct runtime *runtime, struct address start, const char *method,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The parts of a body that code/exits.h looks for exits in, for bodies.c, compiled.c and follow.c.
+ * The parts of a body that code/exits.h looks for exits in, for bodies.c and follow.c.
  */
 #include "runtime/dotnet/exit_parts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is asked of the snapshot that jit_read.c has taken: by find.c and compiled.c for bodies, by
+ * What is asked of the snapshot that jit_read.c has taken: by find.c and bodies.c for bodies, by
  * frame_names.c for names.
  */
 #include "runtime/dotnet/jit.h"
