@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "code/precode.h"
 #include "method/method_name.h"
 #include "runtime/dotnet/clr_fields.h"
@@ -19,7 +18,6 @@
 #include "runtime/dotnet/type_index.h"
 #include "runtime/dotnet/type_spelling.h"
 #include "runtime/dotnet/value_types.h"
-#include "value/value.h"
 
 enum {
 	PARAMS_MAX = 64,
@@ -178,12 +176,6 @@ static bool has_context(const struct asked *asked)
 	return asked->shared && (asked->method_args.count || !asked->has_this || asked->of_value);
 }
 
-static const struct value_type *misplaced(struct type_maker *maker, const struct value_type *type)
-{
-	return value_types_unknown(maker->types, type->name, 0,
-				   "it stands behind a parameter whose size is not known");
-}
-
 static const char *parameter_name(struct type_maker *maker, const struct asked *asked, uint32_t i,
 				  uint16_t *flags)
 {
@@ -204,9 +196,10 @@ static bool place(struct type_maker *maker, struct places *places, struct value_
 	if (maker->no_memory)
 		return false;
 	if (!places_take(places, slot) && (lost || slot->type->kind != VALUE_UNKNOWN))
-		slot->type = lost ? misplaced(maker, slot->type) :
-				    value_types_unknown(maker->types, slot->type->name, 0,
-							"it is not known where it is passed");
+		slot->type = value_types_unknown(
+			maker->types, slot->type->name, 0,
+			lost ? "it stands behind a parameter whose size is not known" :
+			       "it is not known where it is passed");
 	maker->no_memory |= !slot->type;
 	return !maker->no_memory;
 }

@@ -2,7 +2,6 @@
 /* How the runtime describes its own structures, for clr.c and layout.c. */
 #include "runtime/dotnet/contract.h"
 
-#include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +44,19 @@ void contract_destroy(struct contract *contract)
 	free(contract);
 }
 
+CLEANUP_POINTER(contract_destroy, struct contract)
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory for the runtime's contract descriptor");
+}
+
 static int parse(struct contract *contract, const char *text, uint32_t size, struct error *err)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(JSON_MAX_DEPTH);
 
 	if (!tokener)
-		return error_set(err, -ENOMEM, "no memory for the runtime's contract descriptor");
+		return no_memory(err);
 	contract->json = json_tokener_parse_ex(tokener, text, (int)size);
 	json_tokener_free(tokener);
 	if (!json_object_is_type(contract->json, json_type_object) ||
@@ -62,16 +68,19 @@ static int parse(struct contract *contract, const char *text, uint32_t size, str
 	return 0;
 }
 
-static int read_parts(struct contract *contract, struct memory *memory, uint64_t at,
-		      struct error *err)
+int contract_read(struct contract **out, struct memory *memory, uint64_t at, struct error *err)
 {
+	_cleanup_(contract_destroy_at) struct contract *contract = calloc(1, sizeof(*contract));
 	struct look look = look_into(memory);
 	uint64_t magic = look_u64(&look, at + HEAD_MAGIC);
 	uint32_t size = look_u32(&look, at + HEAD_JSON_SIZE);
 	uint64_t json_at = look_u64(&look, at + HEAD_JSON);
 	uint64_t pointers_at = look_u64(&look, at + HEAD_POINTERS);
 	_cleanup_free_ char *text = NULL;
+	int result;
 
+	if (!contract)
+		return no_memory(err);
 	contract->pointer_count = look_u32(&look, at + HEAD_POINTER_COUNT);
 	if (look.bad || magic != MAGIC || size > JSON_MAX_BYTES ||
 	    contract->pointer_count > POINTERS_MAX)
@@ -80,30 +89,17 @@ static int read_parts(struct contract *contract, struct memory *memory, uint64_t
 	text = calloc(1, (size_t)size + 1);
 	contract->pointers = calloc((size_t)contract->pointer_count + 1, sizeof(uint64_t));
 	if (!text || !contract->pointers)
-		return error_set(err, -ENOMEM, "no memory for the runtime's contract descriptor");
+		return no_memory(err);
 	look_copy_once(&look, json_at, text, size);
 	look_copy(&look, pointers_at, contract->pointers,
 		  contract->pointer_count * sizeof(uint64_t));
 	if (look.bad)
 		return error_set(err, -EBADMSG,
 				 "the runtime's contract descriptor cannot be read whole");
-	return parse(contract, text, size, err);
-}
-
-int contract_read(struct contract **out, struct memory *memory, uint64_t at, struct error *err)
-{
-	struct contract *contract = calloc(1, sizeof(*contract));
-	int result;
-
-	if (!contract)
-		return error_set(err, -ENOMEM, "no memory for the runtime's contract descriptor");
-	result = read_parts(contract, memory, at, err);
-	if (result) {
-		contract_destroy(contract);
-		return result;
-	}
-	*out = contract;
-	return 0;
+	result = parse(contract, text, size, err);
+	if (result == 0)
+		*out = cleanup_take(contract);
+	return result;
 }
 
 int32_t contract_field(const struct contract *contract, const char *type, const char *field)

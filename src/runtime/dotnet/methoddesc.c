@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "runtime/dotnet/images.h"
 #include "runtime/dotnet/signature.h"
+#include "base/cleanup.h"
 #include "method/method_name.h"
 #include "method/type_name.h"
 
@@ -124,12 +124,11 @@ static void add_internal_type(const void *ctx, uint64_t handle, enum signature_s
 			      struct text *out)
 {
 	struct clr_types *types = (struct clr_types *)(uintptr_t)ctx;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	clr_type_add_name(types, handle, &name);
 	if (!type_name_normalise(text_chars(&name), name.length, style == SIGNATURE_CLR, out))
 		text_add(out, text_chars(&name));
-	text_deinit(&name);
 }
 
 static bool add_dynamic_params(const struct clr *clr, struct clr_types *types,

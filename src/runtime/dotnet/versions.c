@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/dotnet/il.h"
-#include "runtime/dotnet/images.h"
 #include "base/sorted.h"
 #include "base/tree.h"
 
@@ -275,28 +274,23 @@ void clr_code_read(struct clr_versions *versions, const struct clr_method *metho
 
 /* The body that is asked about. */
 struct subject {
-	const struct clr_versions *versions;
+	struct clr_versions *versions;
 	const struct clr_method *method;
 	const struct clr_code *code;
 	uint64_t start;
 	uint32_t size;
 };
 
-static const struct metadata *metadata_of(const struct subject *subject)
-{
-	return clr_module_metadata(subject->method->module);
-}
-
 static uint16_t impl_flags(const struct subject *subject)
 {
-	const struct metadata *metadata = metadata_of(subject);
+	const struct metadata *metadata = clr_module_metadata(subject->method->module);
 
 	return metadata ? metadata_method_impl_flags(metadata, subject->method->rid) : 0;
 }
 
 static bool is_class_init(const struct subject *subject)
 {
-	const struct metadata *metadata = metadata_of(subject);
+	const struct metadata *metadata = clr_module_metadata(subject->method->module);
 
 	return metadata &&
 	       strcmp(metadata_method_name(metadata, subject->method->rid), ".cctor") == 0;
@@ -368,9 +362,9 @@ static void read_version(const struct subject *subject, const struct clr_version
 }
 
 /* The method's own, first version. */
-static void read_own_version(struct clr_versions *versions, const struct subject *subject,
-			     struct clr_body *body)
+static void read_own_version(const struct subject *subject, struct clr_body *body)
 {
+	struct clr_versions *versions = subject->versions;
 	bool active = subject->code->own_active;
 
 	body->state = active ? STATE_CURRENT : STATE_SUPERSEDED;
@@ -435,5 +429,5 @@ void clr_body_read(struct clr_versions *versions, const struct clr_method *metho
 	if (!method->tiered)
 		read_untiered(&subject, body);
 	else if (code->has_slot && code->own == start.value)
-		read_own_version(versions, &subject, body);
+		read_own_version(&subject, body);
 }
