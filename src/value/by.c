@@ -2,7 +2,6 @@
 /* See by.h. */
 #include "value/by.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"

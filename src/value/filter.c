@@ -2,7 +2,6 @@
 /* See filter.h. */
 #include "value/filter.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"

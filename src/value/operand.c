@@ -2,7 +2,6 @@
 /* What expressions of --if and --by name, and how a program comes to it: see compiler.h. */
 #include "value/compiler.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"

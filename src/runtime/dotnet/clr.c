@@ -2,8 +2,6 @@
 /* Opens the runtime's own structures, before anything else of them is read. */
 #include "runtime/dotnet/clr.h"
 
-#include <errno.h>
-
 #include "runtime/dotnet/contract.h"
 #include "base/error.h"
 

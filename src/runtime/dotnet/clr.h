@@ -9,7 +9,6 @@
 #include "runtime/dotnet/layout.h"
 #include "target/memory.h"
 
-struct dotnet_runtime;
 struct error;
 
 struct clr {

@@ -9,13 +9,8 @@
 #ifndef RUNTIME_DOTNET_CLR_MODULE_H
 #define RUNTIME_DOTNET_CLR_MODULE_H
 
-#include <stdbool.h>
-
 #include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/images.h"
-
-struct dotnet_image;
-struct metadata;
 
 struct clr_module {
 	uint64_t at;			  /* first: base/sorted.h */

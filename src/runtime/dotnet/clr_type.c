@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/dotnet/images.h"
 #include "base/cleanup.h"
 #include "base/tree.h"
 

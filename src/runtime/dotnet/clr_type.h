@@ -10,7 +10,6 @@
 #ifndef RUNTIME_DOTNET_CLR_TYPE_H
 #define RUNTIME_DOTNET_CLR_TYPE_H
 
-#include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/clr_module.h"
 
 struct clr_type {

@@ -2,7 +2,6 @@
 /* From the runtime's map of code to bodies and their places, for jit_read.c and jit.c. */
 #include "runtime/dotnet/codeheap.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,8 +13,6 @@
 #ifndef RUNTIME_DOTNET_CODEHEAP_H
 #define RUNTIME_DOTNET_CODEHEAP_H
 
-#include <stddef.h>
-
 #include "runtime/dotnet/clr.h"
 #include "image/space.h"
 

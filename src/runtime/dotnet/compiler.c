@@ -5,7 +5,6 @@
  */
 #include "runtime/dotnet/compiler.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <search.h>
 
@@ -14,7 +13,6 @@
 #include "base/error.h"
 #include "base/sorted.h"
 #include "image/eh_frame.h"
-#include "image/elf.h"
 #include "image/relocation.h"
 
 enum {

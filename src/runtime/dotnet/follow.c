@@ -3,7 +3,6 @@
  * runtime/follow.h for .NET: asked by the follower at a compilation and when a file is mapped. The
  * images are a copy of those that the main thread has.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +14,8 @@
 #include "runtime/dotnet/exit_parts.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
-#include "runtime/dotnet/images.h"
-#include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
-#include "runtime/dotnet/precompiled.h"
 #include "runtime/follow.h"
-#include "target/files.h"
 
 enum { LAYOUT_IS_LOADED = 1 /* PEImageLayout::FLAG_MAPPED */ };
 

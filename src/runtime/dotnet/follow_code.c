@@ -3,7 +3,6 @@
  * Where the follower's probes go in .NET, and what the programs at them read of the runtime and its
  * compiler: follow.c has the rest of the table.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,7 +10,6 @@
 #include "runtime/dotnet/compiler.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/follow.h"
-#include "target/files.h"
 #include "target/target.h"
 
 #define JIT_NAME "libclrjit.so"

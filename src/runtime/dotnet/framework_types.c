@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/type_spelling.h"

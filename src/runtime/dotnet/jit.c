@@ -5,11 +5,9 @@
  */
 #include "runtime/dotnet/jit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/dotnet/images.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/runtime.h"
 #include "base/cleanup.h"

@@ -5,7 +5,6 @@
  */
 #include "runtime/dotnet/jit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

@@ -10,9 +10,6 @@
 #ifndef RUNTIME_DOTNET_LAYOUT_H
 #define RUNTIME_DOTNET_LAYOUT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "runtime/dotnet/debug_info.h"
 
 struct contract;

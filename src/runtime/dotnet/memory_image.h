@@ -7,7 +7,6 @@
 #define RUNTIME_DOTNET_MEMORY_IMAGE_H
 
 #include "runtime/dotnet/clr_module.h"
-#include "runtime/dotnet/images.h"
 
 /*
  * The image at @layout as one of @images: the copy that was made before if it is still the same,

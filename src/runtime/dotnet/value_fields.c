@@ -10,7 +10,6 @@
 #include "base/vector.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/jit.h"
-#include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/signature.h"
 #include "runtime/dotnet/type_index.h"
 #include "runtime/dotnet/type_spelling.h"

@@ -10,10 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/jit.h"
-#include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/type_index.h"
 #include "runtime/dotnet/type_spelling.h"
 

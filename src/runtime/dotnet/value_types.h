@@ -3,9 +3,6 @@
 #ifndef RUNTIME_DOTNET_VALUE_TYPES_H
 #define RUNTIME_DOTNET_VALUE_TYPES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "value/value.h"
 
 struct jit;
