@@ -68,19 +68,16 @@ static int parse(struct contract *contract, const char *text, uint32_t size, str
 	return 0;
 }
 
-int contract_read(struct contract **out, struct memory *memory, uint64_t at, struct error *err)
+static int read_parts(struct contract *contract, struct memory *memory, uint64_t at,
+		      struct error *err)
 {
-	_cleanup_(contract_destroy_at) struct contract *contract = calloc(1, sizeof(*contract));
 	struct look look = look_into(memory);
 	uint64_t magic = look_u64(&look, at + HEAD_MAGIC);
 	uint32_t size = look_u32(&look, at + HEAD_JSON_SIZE);
 	uint64_t json_at = look_u64(&look, at + HEAD_JSON);
 	uint64_t pointers_at = look_u64(&look, at + HEAD_POINTERS);
 	_cleanup_free_ char *text = NULL;
-	int result;
 
-	if (!contract)
-		return no_memory(err);
 	contract->pointer_count = look_u32(&look, at + HEAD_POINTER_COUNT);
 	if (look.bad || magic != MAGIC || size > JSON_MAX_BYTES ||
 	    contract->pointer_count > POINTERS_MAX)
@@ -96,7 +93,14 @@ int contract_read(struct contract **out, struct memory *memory, uint64_t at, str
 	if (look.bad)
 		return error_set(err, -EBADMSG,
 				 "the runtime's contract descriptor cannot be read whole");
-	result = parse(contract, text, size, err);
+	return parse(contract, text, size, err);
+}
+
+int contract_read(struct contract **out, struct memory *memory, uint64_t at, struct error *err)
+{
+	_cleanup_(contract_destroy_at) struct contract *contract = calloc(1, sizeof(*contract));
+	int result = contract ? read_parts(contract, memory, at, err) : no_memory(err);
+
 	if (result == 0)
 		*out = cleanup_take(contract);
 	return result;
