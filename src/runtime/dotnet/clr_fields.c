@@ -22,7 +22,6 @@ enum {
 
 	/* .NET 8: a length of 5 bits before each of the packed fields. */
 	PACKED_INSTANCE = 0,
-	PACKED_STATIC = 2,
 	PACKED_LENGTH_BITS = 5,
 	PACKED_BYTES = 24,
 

@@ -119,9 +119,8 @@ static const struct {
 	[TABLE_PER_INST] = { "MethodTable", "PerInstInfo", { 48, 48, 48, 48 } },
 	[TABLE_PARENT] = { "MethodTable", "ParentMethodTable", { 16, 16, 16, 16 } },
 	[CLASS_FIELDS] = { "EEClass", "FieldDescList", { 24, 24, 24, 24 } },
-	/* .NET 8 has these three packed at the end: see clr_fields.c. */
+	/* .NET 8 has them packed at the end: see clr_fields.c. */
 	[CLASS_INSTANCE_FIELDS] = { "EEClass", "NumInstanceFields", { NONE, 50, 50, 50 } },
-	[CLASS_STATIC_FIELDS] = { "EEClass", "NumStaticFields", { NONE, 54, 54, 54 } },
 	[CLASS_PADDING] = { "EEClass", "BaseSizePadding", { 51, 49, 49, 49 } },
 	[CLASS_PACKED] = { "EEClass", "FieldsArePacked", { 49, NONE, NONE, NONE } },
 	[CLASS_FIXED_BYTES] = { "EEClass", "FixedEEClassFields", { 50, NONE, NONE, NONE } },
