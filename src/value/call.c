@@ -5,16 +5,30 @@
 #include "base/cleanup.h"
 #include "value/print.h"
 
-/* Without memory there are none. */
+/* The items of @from, which are aligned to 8 bytes. Without memory there are none. */
 static struct items read_items(const struct program *program, const struct value_items *from)
 {
 	struct items items = {
 		.by_slot = calloc((size_t)program->slots + 1, sizeof(struct watch_item *)),
 	};
+	const uint8_t *at = from->bytes;
+	size_t left = from->bytes ? from->size : 0;
 
 	items.count = items.by_slot ? program->slots : 0;
-	if (items.by_slot)
-		items_read(&items, from);
+	while (left >= sizeof(struct watch_item)) {
+		const struct watch_item *item = (const struct watch_item *)(const void *)at;
+		size_t size = sizeof(*item) + (item->bytes + 7U) / 8 * 8;
+
+		/* The last one's padding may not have come. */
+		if (sizeof(*item) + item->bytes > left)
+			break;
+		if (item->slot < items.count && !items.by_slot[item->slot])
+			items.by_slot[item->slot] = item;
+		if (size > left)
+			break;
+		at += size;
+		left -= size;
+	}
 	return items;
 }
 

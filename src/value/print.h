@@ -48,11 +48,6 @@ enum view_problem {
 
 const struct watch_item *items_get(const struct items *items, uint16_t slot);
 
-static inline const uint8_t *item_bytes(const struct watch_item *item)
-{
-	return (const uint8_t *)(item + 1);
-}
-
 /* Copy @size bytes at @offset; what is not there is 0. */
 enum view_problem view_read(const struct items *items, const struct view *view, uint32_t offset,
 			    void *to, size_t size);
@@ -63,9 +58,6 @@ enum view_problem view_of_item(const struct items *items, uint16_t slot, struct 
 /* Those of the object that @capture, which may be NULL, has; and the handle of its type. */
 enum view_problem view_of_object(const struct items *items, const struct capture *capture,
 				 struct view *view, uint64_t *handle);
-
-/* Find the items of @from, which are aligned to 8 bytes; items->by_slot are NULL. */
-void items_read(struct items *items, const struct value_items *from);
 
 struct view view_at(const struct view *view, uint32_t offset);
 

@@ -9,6 +9,11 @@ const struct watch_item *items_get(const struct items *items, uint16_t slot)
 	return slot < items->count ? items->by_slot[slot] : NULL;
 }
 
+static const uint8_t *item_bytes(const struct watch_item *item)
+{
+	return (const uint8_t *)(item + 1);
+}
+
 static enum view_problem problem_of(const struct watch_item *item)
 {
 	if (!item)
@@ -108,25 +113,4 @@ enum view_problem view_of_object(const struct items *items, const struct capture
 	/* The other bits are the collector's. */
 	*handle = problem ? 0 : *handle & ~UINT64_C(7);
 	return problem;
-}
-
-void items_read(struct items *items, const struct value_items *from)
-{
-	const uint8_t *at = from->bytes;
-	size_t left = from->bytes ? from->size : 0;
-
-	while (left >= sizeof(struct watch_item)) {
-		const struct watch_item *item = (const struct watch_item *)(const void *)at;
-		size_t size = sizeof(*item) + (item->bytes + 7U) / 8 * 8;
-
-		/* The last one's padding may not have come. */
-		if (sizeof(*item) + item->bytes > left)
-			return;
-		if (item->slot < items->count && !items->by_slot[item->slot])
-			items->by_slot[item->slot] = item;
-		if (size > left)
-			return;
-		at += size;
-		left -= size;
-	}
 }
