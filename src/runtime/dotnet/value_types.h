@@ -49,7 +49,7 @@ void value_fields_repeat(struct type_maker *maker, struct value_type *type,
 uint32_t value_fields_alignment(const struct value_type *type);
 
 /*
- * Likewise (framework_types.c): @type of objects with MethodTable @handle has its fields. If it is
+ * Likewise: @type of objects with MethodTable @handle has its fields. If it is
  * a task or a delegate, or derives from one, it becomes what value.h says of these. A task of the
  * framework's own, as each async method has one, is called as what it derives from.
  */
