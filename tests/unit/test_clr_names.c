@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* clr_type.h, clr_module.h, methoddesc.h: names of a live runtime's methods and types. */
+/* clr_type.h, clr_module.h: names of a live runtime's methods and types. */
 #include "base/cleanup.h"
 #include "tests/unit/clr_methods.h"
 #include "tests/unit/golden.h"

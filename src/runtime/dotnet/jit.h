@@ -8,7 +8,7 @@
 
 #include "runtime/dotnet/clr_module.h"
 #include "runtime/dotnet/codeheap.h"
-#include "runtime/dotnet/methoddesc.h"
+#include "runtime/dotnet/clr_type.h"
 #include "method/body.h"
 
 struct dotnet_runtime;
@@ -95,7 +95,7 @@ const struct clr_module *jit_stub_module(const struct jit *jit, const struct jit
 /* Is there code of row @rid of @image? */
 bool jit_has_method(struct jit *jit, const struct dotnet_image *image, uint32_t rid);
 
-/* Put the parts of the name into @name (cleared first); see methoddesc.h. */
+/* Put the parts of the name into @name (cleared first); see clr_type.h. */
 bool jit_method_name(struct jit *jit, const struct jit_method *method, struct method_name *name);
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From a MethodDesc in the target's memory to the method's name, for jit.c. */
-#include "runtime/dotnet/methoddesc.h"
+#include "runtime/dotnet/clr_type.h"
 
 #include <string.h>
 

@@ -51,11 +51,10 @@ struct allocator {
 
 static uint64_t pairs_find(const struct clr_pairs *pairs, uint64_t key)
 {
-	const struct clr_pair wanted = { .key = key };
 	const struct clr_pair *found = NULL;
 
 	if (pairs->count)
-		found = bsearch(&wanted, pairs->pairs, pairs->count, sizeof(wanted),
+		found = bsearch(&key, pairs->pairs, pairs->count, sizeof(*found),
 				by_leading_number);
 	return found ? found->value : 0;
 }

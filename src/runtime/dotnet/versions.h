@@ -11,7 +11,7 @@
 #ifndef RUNTIME_DOTNET_VERSIONS_H
 #define RUNTIME_DOTNET_VERSIONS_H
 
-#include "runtime/dotnet/methoddesc.h"
+#include "runtime/dotnet/clr_type.h"
 #include "image/space.h"
 #include "method/body.h"
 
