@@ -57,7 +57,7 @@ NEEDS_NONE = {
         "its mapping of code compiled at run time is private until the end, *", "%N hits in %.1f s%s%s",
         "%N hits found the kernel's table of stacks full, *", "%N calls ended that had begun before *",
         "no .NET runtime, %zu files", ".NET %u.%u.%u%s, *", "%s: %s, %N methods of %s",
-        "%s: %N methods %s %s%s", "%s:%N: %s", "V8 %u.%u.%u.%u in %s",
+        "%s: %N methods stand where *", "%s: %N methods have another name *", "%s:%N: %s", "V8 %u.%u.%u.%u in %s",
         "%zu asynchronous methods are followed as a whole", "what was compiled last keeps its debug registers: %s"],
     "that say which name is missing: the lines after it have the closest names, and the last one what to do": [
         "no method matches '%s'%s", "and it is no method's name: %s"],

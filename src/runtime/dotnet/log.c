@@ -65,27 +65,19 @@ static void log_summary(const struct dotnet *dotnet, const struct runtime_log *l
 		     dotnet->jit ? dotnet->jit->body_count : 0);
 }
 
-/* What became of @count methods of it, as @how says: before the image's name, and after it. */
-static void log_methods(const struct mapfile *file, uint64_t count, const char *const how[2],
-			const struct runtime_log *log)
-{
-	if (count == 0)
-		return;
-	tell(log, "%s: %" PRIu64 " methods %s %s%s", file->name, count, how[0], file->image->name,
-	     how[1]);
-}
-
 static void log_map(const struct mapfile *file, const struct runtime_log *log)
 {
-	static const char *const misplaced[] = { "stand where no function of",
-						 " begins, and are left out" };
-	static const char *const disagree[] = { "have another name in",
-						" itself, which is believed" };
-
 	if (file->bad_rows)
 		tell(log, "%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
-	log_methods(file, file->misplaced, misplaced, log);
-	log_methods(file, file->disagree, disagree, log);
+	if (file->misplaced)
+		tell(log,
+		     "%s: %" PRIu64
+		     " methods stand where no function of %s begins, and are left out",
+		     file->name, file->misplaced, file->image->name);
+	if (file->disagree)
+		tell(log,
+		     "%s: %" PRIu64 " methods have another name in %s itself, which is believed",
+		     file->name, file->disagree, file->image->name);
 	if (log->verbose)
 		tell(log, "%s: %s, %" PRIu64 " methods of %s", file->name,
 		     mapparse_format_name(file->format), file->rows, file->image->name);
