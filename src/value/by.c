@@ -17,11 +17,11 @@ static bool is_string(const struct operand *operand)
 }
 
 /* The item, of slot BY_VALUE; what cannot be read makes none that is whole. */
-static void add_item(struct compiler *compiler, enum watch_code code, uint32_t size)
+static struct watch_op *add_item(struct compiler *compiler, enum watch_code code, uint32_t size)
 {
-	program_add_item(&compiler->program, code, BY_VALUE, .src = COMPILER_VALUE,
-			 .dst = COMPILER_LENGTH, .size = (uint16_t)size,
-			 .otherwise = compiler_jump(COMPILER_UNDECIDED));
+	return program_add_item(&compiler->program, code, BY_VALUE, .src = COMPILER_VALUE,
+				.dst = COMPILER_LENGTH, .size = (uint16_t)size,
+				.otherwise = compiler_jump(COMPILER_UNDECIDED));
 }
 
 static void take_string(struct compiler *compiler, const struct value_type *type, uint32_t bytes)
@@ -34,10 +34,11 @@ static void take_string(struct compiler *compiler, const struct value_type *type
 		return;
 	}
 	(void)compiler_load(compiler, &length, COMPILER_LENGTH, 4);
-	add_item(compiler, WATCH_COPY_TIMES, bytes & ~1U);
-	op = &compiler->program.ops[compiler->program.count - 1];
-	op->offset = STRING_CHARS;
-	op->immediate = 1;
+	op = add_item(compiler, WATCH_COPY_TIMES, bytes & ~1U);
+	if (op) {
+		op->offset = STRING_CHARS;
+		op->immediate = 1;
+	}
 }
 
 static int take_value(struct compiler *compiler, const struct filter_node *node,
@@ -83,7 +84,6 @@ int value_by_compile(struct value_by *out, const struct filter *filter, const ch
 	const struct filter_node *node = &filter->nodes[filter->root];
 	struct operand operand = { .type = NULL };
 	struct compiler compiler;
-	struct watch_op *op;
 	size_t null;
 	int result;
 
@@ -102,11 +102,8 @@ int value_by_compile(struct value_by *out, const struct filter *filter, const ch
 	if (result)
 		return result;
 	compiler_add_jump(&compiler, COMPILER_UNDECIDED);
-	compiler_add_end(&compiler, WATCH_PUT, null);
-	op = &compiler.program.ops[compiler.program.count - 1];
-	op->slot = BY_NULL;
-	op->src = CELL_ZERO;
-	op->size = 1;
+	compiler_set_label(&compiler, null);
+	program_add_item(&compiler.program, WATCH_PUT, BY_NULL, .src = CELL_ZERO, .size = 1);
 	/* Where it ends. */
 	compiler_set_label(&compiler, COMPILER_UNDECIDED);
 	out->type = operand_type(&operand);

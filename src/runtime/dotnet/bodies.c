@@ -155,12 +155,6 @@ static enum body_absence why_no_code(const struct dotnet_search *search,
 		       BODY_NOT_COMPILED;
 }
 
-/* A body's code as it is in memory; the caller frees it. NULL if it is gone. */
-static uint8_t *read_code(const struct dotnet *dotnet, const struct jit_body *jit)
-{
-	return memory_read_once(dotnet->target->memory, jit->start.value, jit->size);
-}
-
 /* Those of a body that the runtime has compiled; @code is what was read of it. -ENOMEM. */
 static int find_exits(struct dotnet_search *search, const struct jit_body *jit, struct span code,
 		      struct exits *exits)
@@ -193,7 +187,7 @@ static int find_osr_exits(struct dotnet_search *search, const struct jit_body *j
 
 		if (osr->tier != TIER_OSR)
 			continue;
-		bytes = read_code(dotnet, osr);
+		bytes = memory_read_once(dotnet->target->memory, osr->start.value, osr->size);
 		result = find_exits(search, osr, (struct span){ bytes, bytes ? osr->size : 0 },
 				    &more);
 		if (result == 0)
@@ -211,7 +205,9 @@ static int tell_compiled(struct dotnet_search *search, const struct jit_body *ji
 	struct perf_map *map = dotnet_perf_map(dotnet);
 	const struct perf_map_row *row = map ? perf_map_find(map, jit->start) : NULL;
 	bool wanted = jit->state != STATE_SUPERSEDED && jit->tier != TIER_OSR;
-	_cleanup_free_ uint8_t *bytes = wanted ? read_code(dotnet, jit) : NULL;
+	_cleanup_free_ uint8_t *bytes =
+		wanted ? memory_read_once(dotnet->target->memory, jit->start.value, jit->size) :
+			 NULL;
 	struct body_code code = { .bytes = { bytes, bytes ? jit->size : 0 } };
 	struct method_body body = *known;
 	int result;
