@@ -148,14 +148,6 @@ static void object_content(struct program *program, struct capture *capture,
 		copy_if_string(program, capture, level);
 }
 
-/* Go on with what @index stands for, if the scratch cell has more than that. */
-static void guard_element(struct program *program, size_t index, unsigned int level)
-{
-	if (program_add(program, WATCH_IF_BELOW, .src = CELL_SCRATCH, .immediate = index + 1,
-			.otherwise = (uint16_t)(program->count + 2)))
-		program_if_zero(program, CELL_ZERO, program_end_of(level));
-}
-
 /* The length is in memory at @length; scratch is used by what elements lead to. */
 static void follow_elements(struct program *program, struct capture *capture,
 			    const struct value_type *element, const struct place *first,
@@ -179,7 +171,10 @@ static void follow_elements(struct program *program, struct capture *capture,
 			return;
 		if (length->slot)
 			program_mask(program, CELL_SCRATCH, UINT32_MAX);
-		guard_element(program, i, level);
+		/* Go on with it if the length is more than that. */
+		if (program_add(program, WATCH_IF_BELOW, .src = CELL_SCRATCH, .immediate = i + 1,
+				.otherwise = (uint16_t)(program->count + 2)))
+			program_if_zero(program, CELL_ZERO, program_end_of(level));
 		at.offset += i * POINTER_BYTES;
 		parts[i].offset = i * POINTER_BYTES;
 		capture->part_count = i + 1;

@@ -87,20 +87,15 @@ void print_utf8(struct text *out, const char *s)
 	}
 }
 
-/* A half, whose other half follows. */
-static bool is_lead_surrogate(const uint8_t *unit)
-{
-	return unit[1] >= 0xd8 && unit[1] < 0xdc;
-}
-
 void print_string(struct text *out, bool json, const uint8_t *bytes, size_t units, uint64_t length)
 {
 	bool cut = length > units;
 
 	if (units > length)
 		units = (size_t)length;
-	/* Its other half is cut off. */
-	if (cut && units && is_lead_surrogate(bytes + 2 * (units - 1)))
+	/* Of a pair of them the other half is cut off. */
+	if (cut && units && unit(bytes, units - 1) >= SURROGATE_FIRST &&
+	    unit(bytes, units - 1) < SURROGATE_LOW)
 		units--;
 	text_add_char(out, '"');
 	print_utf16(out, bytes, units);

@@ -164,14 +164,6 @@ static bool as_bytes(const char *text, struct watch_constant *constant, size_t *
 	return true;
 }
 
-static void add_same(struct compiler *compiler, size_t number, size_t size, int32_t offset,
-		     size_t otherwise)
-{
-	program_add(&compiler->program, WATCH_IF_SAME_BYTES, .src = COMPILER_VALUE,
-		    .size = (uint16_t)size, .offset = offset, .immediate = number,
-		    .otherwise = compiler_jump(otherwise));
-}
-
 static int compare_equal_string(struct compiler *compiler, const struct filter_node *node,
 				struct operand *operand, size_t otherwise)
 {
@@ -197,8 +189,10 @@ static int compare_equal_string(struct compiler *compiler, const struct filter_n
 		compiler_add_test(compiler, WATCH_IF_EQUAL, COMPILER_LENGTH, size / 2, otherwise);
 	}
 	if (size)
-		add_same(compiler, out->constant_count++, size, utf16 ? STRING_CHARS : 0,
-			 otherwise);
+		program_add(&compiler->program, WATCH_IF_SAME_BYTES, .src = COMPILER_VALUE,
+			    .size = (uint16_t)size, .offset = utf16 ? STRING_CHARS : 0,
+			    .immediate = out->constant_count++,
+			    .otherwise = compiler_jump(otherwise));
 	return 0;
 }
 
@@ -316,20 +310,15 @@ static int compile_not(struct compilation *is, const struct filter_node *node, s
 	return result;
 }
 
-static void test_bit(struct compiler *compiler, uint8_t bit, size_t otherwise)
-{
-	program_add(&compiler->program, WATCH_MASK, .dst = COMPILER_VALUE, .src = WATCH_BITS_CELL,
-		    .immediate = 1ULL << bit);
-	compiler_add_test(compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
-}
-
 static int compile(struct compilation *is, size_t number, size_t otherwise)
 {
 	const struct filter_node *node = &is->compiler.filter->nodes[number];
 	int result;
 
 	if (is->in_parts && is->bits[number] != NO_BIT) {
-		test_bit(&is->compiler, is->bits[number], otherwise);
+		program_add(&is->compiler.program, WATCH_MASK, .dst = COMPILER_VALUE,
+			    .src = WATCH_BITS_CELL, .immediate = 1ULL << is->bits[number]);
+		compiler_add_test(&is->compiler, WATCH_IF_ZERO, COMPILER_VALUE, 0, otherwise);
 		return 0;
 	}
 	switch (node->kind) {

@@ -226,11 +226,6 @@ int operand_refuse_place(struct compiler *compiler, const struct filter_node *no
 							"has '%s' where it cannot be read", name);
 }
 
-static bool has_length(const struct value_type *type)
-{
-	return type->kind == VALUE_STRING || type->kind == VALUE_ARRAY;
-}
-
 static bool is_result_of_task(const struct value_type *type, const struct value_field *field)
 {
 	return (type->well_known == VALUE_TASK && field->type->kind != VALUE_STATE) ||
@@ -279,7 +274,8 @@ static int take_field(struct compiler *compiler, const struct filter_node *node,
 		operand->type = operand->type->element;
 	}
 	field = value_type_field(operand->type, name);
-	if (reached && has_length(operand->type) && strcmp(name, "Length") == 0) {
+	if (reached && strcmp(name, "Length") == 0 &&
+	    (operand->type->kind == VALUE_STRING || operand->type->kind == VALUE_ARRAY)) {
 		operand->length = operand_follow(compiler, operand, OBJECT_LENGTH, otherwise);
 		reached = operand->length;
 	} else if (!field) {
