@@ -14,36 +14,26 @@ enum {
 	HOLES_MAX = 4096, /* pages of a section */
 };
 
-/* How many pages of it are not there: they stay zeros. */
-static size_t read_each_page(struct memory *memory, uint64_t base, uint8_t *image, size_t start,
-			     size_t end)
-{
-	size_t holes = 0;
-
-	for (size_t at = start; at < end; at += PAGE_BYTES) {
-		struct look look = look_into(memory);
-
-		look_copy_once(&look, base + at, image + at,
-			       end - at < PAGE_BYTES ? end - at : PAGE_BYTES);
-		holes += look.bad;
-	}
-	return holes;
-}
-
-/* What a section has not mapped stays zeros; what has hardly anything is no image. */
-static void read_pages(struct memory *memory, uint64_t base, uint8_t *image, size_t start,
-		       size_t end)
+/*
+ * Read it in parts of @step bytes, and of a part that is not there whole each page. How many pages
+ * are not there, which stay zeros; what has hardly anything is no image.
+ */
+static size_t read_pages(struct memory *memory, uint64_t base, uint8_t *image, size_t start,
+			 size_t end, size_t step)
 {
 	size_t holes = 0;
 
 	for (size_t at = start, part; at < end && holes < HOLES_MAX; at += part) {
 		struct look look = look_into(memory);
 
-		part = end - at < COPY_PART_BYTES ? end - at : COPY_PART_BYTES;
+		part = end - at < step ? end - at : step;
 		look_copy_once(&look, base + at, image + at, part);
 		if (look.bad)
-			holes += read_each_page(memory, base, image, at, at + part);
+			holes += step == PAGE_BYTES ?
+					 1 :
+					 read_pages(memory, base, image, at, at + part, PAGE_BYTES);
 	}
+	return holes;
 }
 
 static void read_sections(struct memory *memory, uint64_t base, uint8_t *image, size_t size)
@@ -63,7 +53,7 @@ static void read_sections(struct memory *memory, uint64_t base, uint8_t *image, 
 			break;
 		left -= section->raw_size;
 		read_pages(memory, base, image, section->rva.value,
-			   section->rva.value + section->raw_size);
+			   section->rva.value + section->raw_size, COPY_PART_BYTES);
 	}
 }
 

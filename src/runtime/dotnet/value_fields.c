@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/vector.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/jit.h"
 #include "runtime/dotnet/signature.h"
@@ -31,15 +30,9 @@ enum {
 };
 
 struct field_list {
-	struct value_field *fields;
+	struct value_field fields[FIELDS_MAX];
 	size_t count;
-	size_t capacity;
 };
-
-static void free_list(const struct field_list *list)
-{
-	free(list->fields);
-}
 
 static int compare_row(const void *left, const void *right)
 {
@@ -79,8 +72,8 @@ static bool add_field(struct type_maker *maker, struct field_list *list,
 	spelled_field_add(&name, metadata_field_name(metadata, row->rid));
 	field.type = type_maker_named(maker, text_chars(&spelled));
 	field.name = value_types_name(maker->types, text_chars(&name));
-	return field.type && field.name &&
-	       vector_add(&list->fields, &list->count, &list->capacity, field);
+	list->fields[list->count++] = field;
+	return field.type && field.name;
 }
 
 static bool add_rows(struct type_maker *maker, struct field_list *list,
@@ -120,7 +113,7 @@ static bool read_levels(struct type_maker *maker, struct field_list *list, uint6
 
 bool value_fields_read(struct type_maker *maker, struct value_type *type, uint64_t handle)
 {
-	_cleanup_(free_list) struct field_list list = { 0 };
+	struct field_list list = { .count = 0 };
 	struct value_field *fields;
 	bool good;
 
@@ -132,8 +125,7 @@ bool value_fields_read(struct type_maker *maker, struct value_type *type, uint64
 	fields = good ? value_types_take(maker->types, (list.count + 1) * sizeof(*fields)) : NULL;
 	if (!fields)
 		return false;
-	if (list.count)
-		memcpy(fields, list.fields, list.count * sizeof(*fields));
+	memcpy(fields, list.fields, list.count * sizeof(*fields));
 	type->fields = fields;
 	type->field_count = list.count;
 	return true;

@@ -65,12 +65,6 @@ struct subject {
 	uint64_t key;
 };
 
-static const struct value_type *checked(struct type_maker *maker, const struct value_type *type)
-{
-	maker->no_memory |= !type;
-	return type;
-}
-
 /* As C# spells it. */
 static struct value_type *add_type(struct type_maker *maker, enum value_kind kind, const char *name,
 				   uint32_t size)
@@ -103,7 +97,8 @@ static const struct value_type *named_part(struct type_maker *maker, const char 
 {
 	_cleanup_free_ char *part = strndup(name, length);
 
-	return part ? type_maker_named(maker, part) : checked(maker, NULL);
+	maker->no_memory |= !part;
+	return part ? type_maker_named(maker, part) : NULL;
 }
 
 /* Its element is called @part, of @length bytes. */
@@ -384,7 +379,8 @@ const struct value_type *type_maker_named(struct type_maker *maker, const char *
 	/* What may be known better another time is made again then. */
 	if (type && !(type->kind == VALUE_OBJECT && type_maker_is_far(maker)) && is_lasting(type))
 		value_types_keep(maker->types, key, type);
-	return checked(maker, type);
+	maker->no_memory |= !type;
+	return type;
 }
 
 /* By handle ----------------------------------------------------------------------------------- */
