@@ -137,8 +137,7 @@ void value_by_add(const struct value_type *type, const struct by_key *key, enum 
 	size_t size = key->bytes < sizeof(key->words) ? key->bytes : sizeof(key->words);
 	const struct view view = { .bytes = (const uint8_t *)key->words, .size = size };
 
-	if (printer.json)
-		text_add_char(out, '{');
+	text_add(out, printer.json ? "{" : "");
 	if (key->kind == BY_NULL) {
 		print_type(&printer, type->name);
 		print_value_key(&printer);
@@ -149,6 +148,5 @@ void value_by_add(const struct value_type *type, const struct by_key *key, enum 
 	} else {
 		print_value(&printer, type, &view, NULL);
 	}
-	if (printer.json)
-		text_add_char(out, '}');
+	text_add(out, printer.json ? "}" : "");
 }

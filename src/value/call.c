@@ -87,18 +87,14 @@ static void print_captured(struct printer *printer, const struct captured *captu
 static void print_argument(struct printer *printer, const struct captured *captured,
 			   const struct items *entry, const struct items *exit, bool exited)
 {
-	if (printer->json)
-		text_add(printer->out, "{\"name\":\"");
-	print_utf8(printer->out, captured->slot->name ? captured->slot->name : "?");
-	text_add(printer->out, printer->json ? "\"," : ": ");
+	print_name(printer, captured->slot->name ? captured->slot->name : "?");
 	printer->items = entry;
 	printer->of = captured;
 	if (captured->slot->out && !captured->redacted)
 		print_out(printer, captured, exit, exited);
 	else
 		print_captured(printer, captured);
-	if (printer->json)
-		text_add_char(printer->out, '}');
+	text_add(printer->out, printer->json ? "}" : "");
 }
 
 static uint64_t read_context(const struct value_watch *watch, const struct items *entry)
@@ -143,8 +139,7 @@ void value_add_arguments(const struct value_watch *watch, const struct value_cal
 		print_argument(&printer, &watch->arguments[i], &entry, &exit, call->exited);
 		printer.context = 0;
 	}
-	if (printer.json)
-		text_add_char(out, ']');
+	text_add(out, printer.json ? "]" : "");
 }
 
 void value_add_result(const struct value_watch *watch, const struct value_call *call,
@@ -156,12 +151,10 @@ void value_add_result(const struct value_watch *watch, const struct value_call *
 	printer.items = &exit;
 	printer.of = &watch->result;
 	printer.number = watch->signature->argument_count;
-	if (printer.json)
-		text_add_char(out, '{');
+	text_add(out, printer.json ? "{" : "");
 	if (!value_has_result(watch))
 		print_unavailable(&printer, "no result");
 	else
 		print_captured(&printer, &watch->result);
-	if (printer.json)
-		text_add_char(out, '}');
+	text_add(out, printer.json ? "}" : "");
 }

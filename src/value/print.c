@@ -21,6 +21,13 @@ void print_type(struct printer *printer, const char *name)
 	text_add(printer->out, "\",");
 }
 
+void print_name(struct printer *printer, const char *name)
+{
+	text_add(printer->out, printer->json ? "{\"name\":\"" : "");
+	print_utf8(printer->out, name);
+	text_add(printer->out, printer->json ? "\"," : ": ");
+}
+
 void print_value_key(struct printer *printer)
 {
 	if (printer->json)
@@ -211,20 +218,13 @@ static void print_scalar(struct printer *printer, const struct value_type *type,
 static void print_field(struct printer *printer, const struct value_field *field, bool named,
 			const struct view *view, const struct capture *capture)
 {
-	if (printer->json)
-		text_add(printer->out, "{\"name\":\"");
 	if (printer->json || named)
-		print_utf8(printer->out, field->name);
-	if (printer->json)
-		text_add(printer->out, "\",");
-	else if (named)
-		text_add(printer->out, ": ");
+		print_name(printer, field->name);
 	if (capture_redacts(printer->watch, field->name))
 		print_unavailable(printer, "redacted");
 	else
 		print_value(printer, field->type, view, capture);
-	if (printer->json)
-		text_add_char(printer->out, '}');
+	text_add(printer->out, printer->json ? "}" : "");
 }
 
 void print_begin_fields(struct printer *printer, const struct value_type *type)

@@ -85,6 +85,9 @@ bool print_read(struct printer *printer, const struct view *view, uint32_t offse
 /* JSON alone: "type":"int", which stands before what follows. */
 void print_type(struct printer *printer, const char *name);
 
+/* What comes next is called so: `id: `, or {"name":"id", */
+void print_name(struct printer *printer, const char *name);
+
 /* JSON alone: "value": */
 void print_value_key(struct printer *printer);
 

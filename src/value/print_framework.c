@@ -43,10 +43,8 @@ void print_task(struct printer *printer, const struct value_type *type, const st
 static void print_word(struct printer *printer, const char *name, const char *type,
 		       const char *word)
 {
-	if (printer->json)
-		text_printf(printer->out, "{\"name\":\"%s\",", name);
-	else if (type)
-		text_printf(printer->out, "%s: ", name);
+	if (printer->json || type)
+		print_name(printer, name);
 	print_type(printer, type ? type : "System.Threading.Tasks.TaskStatus");
 	if (printer->json)
 		text_add(printer->out, type ? "\"cut\":true" : "\"value\":\"");
@@ -66,7 +64,8 @@ static void print_done(struct printer *printer, const struct value_type *type,
 	print_word(printer, "state", NULL, VALUE_TASK_DONE);
 	if (result) {
 		of_result = view_at(view, result->offset);
-		text_add(printer->out, printer->json ? ",{\"name\":\"result\"," : ", result: ");
+		text_add(printer->out, printer->json ? "," : ", ");
+		print_name(printer, "result");
 		print_value(printer, result->type, &of_result,
 			    capture_part(capture, result->offset));
 		text_add(printer->out, printer->json ? "}" : "");

@@ -71,16 +71,6 @@ static void add_counted_name(struct printer *printer, const char *name, uint64_t
 	print_utf8(printer->out, *brackets ? brackets + 2 : "");
 }
 
-static void print_element(struct printer *printer, const struct value_type *element,
-			  const struct view *view, const struct capture *capture)
-{
-	if (printer->json)
-		text_add_char(printer->out, '{');
-	print_value(printer, element, view, capture);
-	if (printer->json)
-		text_add_char(printer->out, '}');
-}
-
 static void print_elements(struct printer *printer, const struct value_type *type,
 			   const struct view *view, const struct capture *capture, uint64_t length)
 {
@@ -104,7 +94,9 @@ static void print_elements(struct printer *printer, const struct value_type *typ
 		struct view element = view_at(view, i * size);
 
 		text_add(printer->out, i == 0 ? "" : printer->json ? "," : ", ");
-		print_element(printer, type->element, &element, capture_part(capture, i * size));
+		text_add(printer->out, printer->json ? "{" : "");
+		print_value(printer, type->element, &element, capture_part(capture, i * size));
+		text_add(printer->out, printer->json ? "}" : "");
 	}
 	if (cut && !printer->json)
 		text_add(printer->out, count ? ", …" : "…");
