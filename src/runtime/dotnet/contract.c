@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How the runtime describes its own structures, for clr.c and layout.c. */
+/* How the runtime describes its own structures, for layout.c. */
 #include "runtime/dotnet/contract.h"
 
 #include <json-c/json.h>
