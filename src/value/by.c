@@ -107,9 +107,7 @@ int value_by_compile(struct value_by *out, const struct filter *filter, const ch
 	/* Where it ends. */
 	compiler_set_label(&compiler, COMPILER_UNDECIDED);
 	out->type = operand_type(&operand);
-	return compiler_finish(&compiler, out->ops, &out->count) ?
-		       0 :
-		       compiler_refuse_length(&compiler);
+	return compiler_finish(&compiler, out->ops, &out->count);
 }
 
 /* Text ----------------------------------------------------------------------------------------- */

@@ -63,8 +63,11 @@ void compiler_take(struct compiler *compiler, enum watch_source source);
 bool compiler_load(struct compiler *compiler, const struct place *place, uint8_t dst,
 		   uint32_t size);
 
-/* All labels are set: the ops, in @ops, of which there are @count. False: they are too many. */
-bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count);
+/*
+ * All labels are set: the ops, in @ops, of which there are @count. -EINVAL with the error set: they
+ * are more than a program has.
+ */
+int compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count);
 
 /* -EINVAL with the error set: at character @at of the filter there is @what. */
 static inline int compiler_refuse_what(struct compiler *compiler, size_t at, const char *what)
@@ -74,9 +77,6 @@ static inline int compiler_refuse_what(struct compiler *compiler, size_t at, con
 
 /* Likewise: "METHOD " and what @format makes of @name. */
 int compiler_refuse(struct compiler *compiler, size_t at, const char *format, const char *name);
-
-/* Likewise: there are more ops than a program has. */
-int compiler_refuse_length(struct compiler *compiler);
 
 static inline uint64_t compiler_mask(uint32_t size)
 {

@@ -338,8 +338,9 @@ static int compile(struct compilation *is, size_t number, size_t otherwise)
 	}
 }
 
-/* The condition at the root, and what is said where it does not hold. */
-static int compile_root(struct compilation *is, enum watch_code otherwise)
+/* All that is left: the condition at the root, and what is said where it does not hold. */
+static int compile_root(struct compilation *is, enum watch_code otherwise,
+			struct watch_op ops[WATCH_OPS], size_t *count)
 {
 	struct compiler *compiler = &is->compiler;
 	size_t differs = compiler_label(compiler), holds = compiler_label(compiler);
@@ -347,17 +348,8 @@ static int compile_root(struct compilation *is, enum watch_code otherwise)
 
 	compiler_add_end(compiler, WATCH_ACCEPT, holds);
 	compiler_add_end(compiler, otherwise, differs);
-	return result;
-}
-
-static int finish(struct compilation *is, struct watch_op ops[WATCH_OPS], size_t *count)
-{
-	struct compiler *compiler = &is->compiler;
-
 	compiler_add_end(compiler, WATCH_UNDECIDED, COMPILER_UNDECIDED);
-	if (!compiler_finish(compiler, ops, count))
-		return compiler_refuse_length(compiler);
-	return 0;
+	return result ? result : compiler_finish(compiler, ops, count);
 }
 
 /* Find out the part at @number, and keep its bit. */
@@ -412,33 +404,22 @@ static int compile_entry(struct compilation *is, struct value_filter *out)
 	compiler_add_end(compiler, WATCH_REJECT, refused);
 	compiler_set_label(compiler, open);
 	is->open = OPEN_FALSE;
-	if (result == 0)
-		result = compile_root(is, WATCH_LATER);
-	return result ? result : finish(is, out->ops, &out->count);
+	return result ? result : compile_root(is, WATCH_LATER, out->ops, &out->count);
 }
 
 static int compile_exit(struct compilation *is, struct value_filter *out)
 {
-	struct compiler *compiler = &is->compiler;
-	int result;
+	struct program *program = &is->compiler.program;
 
-	program_add(&compiler->program, WATCH_TAKE, .dst = WATCH_BITS_CELL,
-		    .source = WATCH_DECIDED);
-	compiler->program.at_exit = true;
-	result = compile_root(is, WATCH_REJECT);
-	return result ? result : finish(is, out->exit_ops, &out->exit_count);
-}
-
-static void begin(struct compilation *is, const struct compiler *compiler)
-{
-	is->compiler = *compiler;
-	is->open = OPEN_TESTED;
+	program_add(program, WATCH_TAKE, .dst = WATCH_BITS_CELL, .source = WATCH_DECIDED);
+	program->at_exit = true;
+	return compile_root(is, WATCH_REJECT, out->exit_ops, &out->exit_count);
 }
 
 int value_filter_compile(struct value_filter *out, const struct filter *filter, const char *method,
 			 const struct value_signature *signature, struct error *err)
 {
-	struct compilation is = { .bit_count = 0 };
+	struct compilation is = { .open = OPEN_TESTED };
 	struct compiler fresh;
 	int result;
 
@@ -448,12 +429,11 @@ int value_filter_compile(struct value_filter *out, const struct filter *filter, 
 	if (signature->why)
 		return compiler_refuse(&fresh, 1, "is not known well enough: %s", signature->why);
 	memset(is.bits, NO_BIT, sizeof(is.bits));
-	begin(&is, &fresh);
-	if (filter_is_of_end(filter, filter->root)) {
-		result = compile_entry(&is, out);
-		begin(&is, &fresh);
-		return result ? result : compile_exit(&is, out);
-	}
-	result = compile_root(&is, WATCH_REJECT);
-	return result ? result : finish(&is, out->ops, &out->count);
+	is.compiler = fresh;
+	if (!filter_is_of_end(filter, filter->root))
+		return compile_root(&is, WATCH_REJECT, out->ops, &out->count);
+	result = compile_entry(&is, out);
+	is.compiler = fresh;
+	is.open = OPEN_TESTED;
+	return result ? result : compile_exit(&is, out);
 }

@@ -41,7 +41,7 @@ int compiler_refuse(struct compiler *compiler, size_t at, const char *format, co
 	return compiler_refuse_what(compiler, at, text_chars(&what));
 }
 
-int compiler_refuse_length(struct compiler *compiler)
+static int refuse_length(struct compiler *compiler)
 {
 	return compiler_refuse(compiler, 1, "would take more than %s for all of it", "192 steps");
 }
@@ -91,10 +91,10 @@ bool compiler_load(struct compiler *compiler, const struct place *place, uint8_t
 			    compiler_jump(COMPILER_UNDECIDED));
 }
 
-bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count)
+int compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], size_t *count)
 {
 	if (compiler->program.full || compiler->label_count == COMPILER_LABELS)
-		return false;
+		return refuse_length(compiler);
 	for (size_t i = 0; i < compiler->program.count; i++) {
 		struct watch_op *op = &compiler->program.ops[i];
 
@@ -103,7 +103,7 @@ bool compiler_finish(struct compiler *compiler, struct watch_op ops[WATCH_OPS], 
 	}
 	*count = compiler->program.count;
 	memcpy(ops, compiler->program.ops, sizeof(compiler->program.ops));
-	return true;
+	return 0;
 }
 
 void compiler_add_order(struct compiler *compiler, enum filter_order order, uint64_t value,
@@ -221,7 +221,7 @@ int operand_refuse_float(struct compiler *compiler, const struct filter_node *no
 int operand_refuse_place(struct compiler *compiler, const struct filter_node *node,
 			 const char *name)
 {
-	return compiler->program.full ? compiler_refuse_length(compiler) :
+	return compiler->program.full ? refuse_length(compiler) :
 					compiler_refuse(compiler, node->at,
 							"has '%s' where it cannot be read", name);
 }
