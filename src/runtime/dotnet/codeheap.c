@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
 #include "base/vector.h"
@@ -254,8 +255,8 @@ static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
 static void read_heap(struct walk *walk, uint64_t at)
 {
 	struct look look = look_into(walk->clr->memory);
+	_cleanup_free_ uint32_t *units = NULL;
 	struct heap heap;
-	uint32_t *units;
 
 	if (!read_heap_head(walk, at, &heap) || heap.units > UNITS_MAX - walk->units) {
 		walk->heaps->unreadable++;
@@ -273,7 +274,6 @@ static void read_heap(struct walk *walk, uint64_t at)
 		if (units[i])
 			read_unit(walk, &heap, i, units[i]);
 	}
-	free(units);
 }
 
 static void add_image(struct walk *walk, uint64_t section, uint64_t module)

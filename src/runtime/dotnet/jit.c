@@ -39,7 +39,7 @@ static uint64_t loaded_at(const struct dotnet_runtime *runtime, uint64_t linked_
 int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runtime *runtime,
 	       clr_image_source image_source, void *ctx, struct error *err)
 {
-	struct jit *jit = calloc(1, sizeof(*jit));
+	_cleanup_free_ struct jit *jit = calloc(1, sizeof(*jit));
 	int result;
 
 	if (!jit)
@@ -49,12 +49,9 @@ int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runt
 	result = clr_init(&jit->clr, memory, runtime->major,
 			  loaded_at(runtime, runtime->contract_at),
 			  loaded_at(runtime, runtime->dac_table_at), err);
-	if (result) {
-		free(jit);
-		return result;
-	}
-	*out = jit;
-	return 0;
+	if (result == 0)
+		*out = cleanup_take(jit);
+	return result;
 }
 
 void jit_destroy(struct jit *jit)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 enum {
 	HEADER_BYTES = 4096,
 	IMAGE_MAX_BYTES = 1 << 29,
@@ -83,12 +85,9 @@ static void copy_in_parts(struct look *look, uint64_t at, uint8_t *to, size_t si
 
 static uint8_t *read_image(struct memory *memory, const struct clr_layout *layout)
 {
+	_cleanup_free_ uint8_t *image = layout->size ? calloc(1, layout->size) : NULL;
 	struct look look = look_into(memory);
-	uint8_t *image;
 
-	if (layout->size == 0)
-		return NULL;
-	image = calloc(1, layout->size);
 	if (!image)
 		return NULL;
 	if (layout->kind == DOTNET_COPY_LOADED) {
@@ -99,11 +98,7 @@ static uint8_t *read_image(struct memory *memory, const struct clr_layout *layou
 	} else {
 		copy_in_parts(&look, layout->base, image, layout->size);
 	}
-	if (look.bad) {
-		free(image);
-		return NULL;
-	}
-	return image;
+	return look.bad ? NULL : cleanup_take(image);
 }
 
 /* Memory may have been given to another image since it was copied, and metadata grows. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/dotnet/il.h"
+#include "base/cleanup.h"
 #include "base/sorted.h"
 #include "base/tree.h"
 
@@ -69,7 +70,7 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 	struct look look = look_into(clr->memory);
 	uint64_t table = clr_u64(clr, &look, hash, HASH_TABLE);
 	uint32_t size = clr_u32(clr, &look, hash, HASH_SIZE);
-	uint64_t *entries;
+	_cleanup_free_ uint64_t *entries = NULL;
 
 	if (look.bad || size == 0 || size > HASH_MAX_ENTRIES - versions->hash_entries || !table)
 		return;
@@ -91,7 +92,6 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 		if (key_of(clr, &at_entry, entries[i], &pair->key) && !at_entry.bad)
 			out->count++;
 	}
-	free(entries);
 	if (out->pairs && out->count)
 		qsort(out->pairs, out->count, sizeof(*out->pairs), by_leading_number);
 }
