@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One method's name against the pattern, for find.c. */
+/*
+ * One method's name against the pattern, for find.c; and the name of the method that the compiler
+ * has made it from.
+ */
 #include "runtime/dotnet/name_match.h"
 
 #include <stdlib.h>
@@ -7,10 +10,91 @@
 
 #include "base/cleanup.h"
 #include "method/pattern.h"
+#include "method/source_name.h"
 #include "method/type_name.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/signature.h"
-#include "runtime/dotnet/source_method.h"
+
+enum {
+	ATTRIBUTES_MAX = 64,
+	NESTING_MAX = 64,
+	ATTRIBUTE_PROLOG = 0x0001,
+};
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t length = strlen(s), suffix_length = strlen(suffix);
+
+	return length >= suffix_length && strcmp(s + length - suffix_length, suffix) == 0;
+}
+
+/* Does the string @name end in the nested type @short_name ("Outer+<Work>d__10")? */
+static bool names_type(struct span name, const char *short_name)
+{
+	size_t length = strlen(short_name);
+
+	return name.size > length && name.start[name.size - length - 1] == '+' &&
+	       memcmp(name.start + name.size - length, short_name, length) == 0;
+}
+
+/*
+ * What a method's [AsyncStateMachine(typeof(X))] and the like say of @made_type:
+ * 1 it is this method's, -1 another type is, 0 there is no such attribute.
+ */
+static int attributed(const struct metadata *metadata, uint32_t method, const char *made_type)
+{
+	struct metadata_attribute attribute;
+
+	for (uint32_t i = 0; i < ATTRIBUTES_MAX; i++) {
+		struct cursor c;
+
+		if (!metadata_method_attribute(metadata, method, i, &attribute))
+			return 0;
+		if (!has_suffix(attribute.type, "StateMachineAttribute"))
+			continue;
+		c = cursor_over(attribute.value);
+		if (cursor_u16(&c) != ATTRIBUTE_PROLOG)
+			return 0;
+		return names_type(cursor_take(&c, metadata_compressed(&c)), made_type) ? 1 : -1;
+	}
+	return 0;
+}
+
+/* Up from the compiler's classes to the one that a person wrote. */
+static uint32_t author_type(const struct metadata *metadata, uint32_t type)
+{
+	for (int i = 0; type && i < NESTING_MAX; i++) {
+		if (*metadata_type_short_name(metadata, type) != '<')
+			return type;
+		type = metadata_type_enclosing(metadata, type);
+	}
+	return 0;
+}
+
+/*
+ * The next MethodDef behind @last (0: the first) that may be the source of a method of TypeDef
+ * @made_rid, for which source_name_parse() gave @source; 0: there is none. It is exactly one where
+ * the compiler left an attribute (StateMachineAttribute), else all overloads of the name.
+ */
+static uint32_t next_source_method(const struct metadata *metadata, uint32_t made_rid,
+				   const struct source_name *source, uint32_t last)
+{
+	const char *made_type = metadata_type_short_name(metadata, made_rid);
+	uint32_t type = author_type(metadata, made_rid), first = 0, end = 0;
+
+	if (type)
+		metadata_type_methods(metadata, type, &first, &end);
+	for (uint32_t method = last ? last + 1 : first; method < end; method++) {
+		const char *name = metadata_method_name(metadata, method);
+
+		if (strlen(name) == source->name_length &&
+		    memcmp(name, source->name, source->name_length) == 0 &&
+		    (source->relation != SOURCE_STATE_MACHINE ||
+		     attributed(metadata, method, made_type) >= 0))
+			return method;
+	}
+	return 0;
+}
 
 void name_match_deinit(struct name_match *match)
 {
@@ -99,15 +183,13 @@ bool name_match_possible(struct name_match *match)
 static int test_source(struct name_match *match, const struct metadata *metadata, uint32_t type_rid)
 {
 	struct method_name *source = &match->source;
-	struct source_methods methods;
 	struct source_name made;
+	uint32_t method = 0;
 	int matches = 0;
-	uint32_t method;
 
 	if (!type_rid || !source_possible(match, &made))
 		return 0;
-	source_methods_begin(&methods, metadata, type_rid, &made);
-	while (matches == 0 && (method = source_methods_next(&methods))) {
+	while (matches == 0 && (method = next_source_method(metadata, type_rid, &made, method))) {
 		signature_spell_params(metadata, method, &source->params);
 		matches = pattern_matches(match->pattern, source, match->err);
 	}
@@ -145,7 +227,6 @@ void dotnet_state_machine_of(const struct method_name *name, const struct metada
 			     uint32_t rid, struct text *made_from)
 {
 	_cleanup_(method_name_deinit) struct method_name source = { 0 };
-	struct source_methods methods;
 	struct source_name made;
 	uint32_t method;
 
@@ -154,8 +235,7 @@ void dotnet_state_machine_of(const struct method_name *name, const struct metada
 	    made.relation != SOURCE_STATE_MACHINE)
 		return;
 	take_source(name, &made, &source);
-	source_methods_begin(&methods, metadata, metadata_method_type(metadata, rid), &made);
-	method = source_methods_next(&methods);
+	method = next_source_method(metadata, metadata_method_type(metadata, rid), &made, 0);
 	if (!method)
 		return;
 	signature_spell_params(metadata, method, &source.params);
