@@ -5,7 +5,7 @@
 
 #include "code/exits.h"
 #include "runtime/dotnet/dotnet.h"
-#include "runtime/dotnet/precompiled.h"
+#include "runtime/dotnet/find.h"
 
 struct follow_shared;
 struct runtime_code;

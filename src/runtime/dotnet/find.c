@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From a pattern to matches, in metadata, in precompiled code and in what is compiled. bodies.c
- * makes bodies of them for the plan, follow.c rows to watch for.
+ * makes bodies of them for the plan, follow.c rows to watch for; both by what is said of them here.
  */
 #include "runtime/dotnet/find.h"
 
@@ -437,4 +437,29 @@ struct method_body dotnet_matched_body(const struct dotnet_match *match)
 		.sources = 1u << NAME_SOURCE_METADATA,
 		.file = match->image ? match->image->file : BODY_NO_FILE,
 	};
+}
+
+bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
+			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX])
+{
+	struct r2r_part parts[BODY_PARTS_MAX];
+	size_t count = r2r_body_parts(r2r_body, parts, BODY_PARTS_MAX);
+	struct file_offset in_image;
+
+	count = count < BODY_PARTS_MAX ? count : BODY_PARTS_MAX;
+	if (count == 0 || !pe_rva_to_offset(&image->pe, r2r_body->rva, &in_image))
+		return false;
+	body->tier = TIER_R2R;
+	if (image->file != DOTNET_NO_FILE)
+		body->offset.value = image->slice.value + in_image.value;
+	body->size = parts[0].size;
+	body->function_start = parts[0].rva.value == r2r_body->rva.value && !parts[0].funclet &&
+			       !parts[0].cold && pe_is_code(&image->pe, r2r_body->rva);
+	for (size_t i = 0; i < count; i++) {
+		codes[i].bytes = pe_bytes(&image->pe, parts[i].rva, parts[i].size);
+		codes[i].from_entry = (int64_t)parts[i].rva.value - (int64_t)r2r_body->rva.value;
+	}
+	body->code = codes;
+	body->code_count = count;
+	return true;
 }

@@ -51,6 +51,15 @@ struct dotnet_match {
 /* What a match says of a body, wherever its code is: all else is still to be filled in. */
 struct method_body dotnet_matched_body(const struct dotnet_match *match);
 
+enum { BODY_PARTS_MAX = 64 };
+
+/*
+ * Fill in what the image says: size, offset in the file, and the code, in @codes, which @body then
+ * borrows. Where it is in memory the image does not say. False if it is in no section.
+ */
+bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
+			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX]);
+
 /*
  * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go
  * on, anything else ends the search and is returned. An async method or iterator matches with its

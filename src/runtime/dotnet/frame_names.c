@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "method/method_name.h"
-#include "runtime/dotnet/find.h"
 #include "runtime/dotnet/lines.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/frame.h"

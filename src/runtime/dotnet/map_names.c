@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
-#include "runtime/dotnet/find.h"
 #include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
