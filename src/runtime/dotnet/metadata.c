@@ -38,14 +38,6 @@ enum {
 	TYPE_VISIBILITY_NESTED = 2, /* this and above: the type lies in another */
 };
 
-struct streams {
-	struct span tables;
-	struct span strings;
-	struct span blobs;
-	struct span guids;
-	struct span pdb;
-};
-
 /* The name of a stream, padded with NULs to a multiple of 4 bytes. */
 static const char *read_stream_name(struct cursor *c)
 {
@@ -59,7 +51,9 @@ static const char *read_stream_name(struct cursor *c)
 	return cursor_ok(c) ? name : NULL;
 }
 
-static int read_streams(struct streams *streams, struct span bytes, struct error *err)
+/* The heaps; and @tables, which is the stream with the tables. */
+static int read_streams(struct metadata *metadata, struct span bytes, struct span *tables,
+			struct error *err)
 {
 	struct cursor c = cursor_over(bytes);
 	uint16_t count;
@@ -79,18 +73,21 @@ static int read_streams(struct streams *streams, struct span bytes, struct error
 		if (!name)
 			return error_set(err, -EBADMSG, "the metadata's stream %u is damaged", i);
 		if (strcmp(name, "#~") == 0 || strcmp(name, "#-") == 0)
-			streams->tables = span_part(bytes, offset, size);
+			*tables = span_part(bytes, offset, size);
 		else if (strcmp(name, "#Strings") == 0)
-			streams->strings = span_part(bytes, offset, size);
+			metadata->strings = span_part(bytes, offset, size);
 		else if (strcmp(name, "#Blob") == 0)
-			streams->blobs = span_part(bytes, offset, size);
+			metadata->blobs = span_part(bytes, offset, size);
 		else if (strcmp(name, "#GUID") == 0)
-			streams->guids = span_part(bytes, offset, size);
+			metadata->guids = span_part(bytes, offset, size);
 		else if (strcmp(name, "#Pdb") == 0)
-			streams->pdb = span_part(bytes, offset, size);
+			metadata->pdb = span_part(bytes, offset, size);
 	}
-	if (!cursor_ok(&c) || !streams->tables.start)
+	if (!cursor_ok(&c) || !tables->start)
 		return error_set(err, -EBADMSG, "the metadata has no tables");
+	while (metadata->strings.size > 0 &&
+	       metadata->strings.start[metadata->strings.size - 1] != '\0')
+		metadata->strings.size--;
 	return 0;
 }
 
@@ -176,30 +173,22 @@ static int invert_method_order(struct metadata *metadata, struct error *err)
 int metadata_create(struct metadata **created, struct span bytes, struct error *err)
 {
 	struct metadata *metadata = calloc(1, sizeof(*metadata));
-	struct streams streams = { 0 };
+	struct span tables = { 0 };
 	int status;
 
 	*created = NULL;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "no memory for an assembly's metadata");
 
-	status = read_streams(&streams, bytes, err);
+	status = read_streams(metadata, bytes, &tables, err);
 	if (status == 0)
-		status = read_tables(metadata, streams.tables, err);
+		status = read_tables(metadata, tables, err);
 	if (status == 0)
 		status = invert_method_order(metadata, err);
 	if (status < 0) {
 		metadata_destroy(metadata);
 		return status;
 	}
-
-	metadata->strings = streams.strings;
-	while (metadata->strings.size > 0 &&
-	       metadata->strings.start[metadata->strings.size - 1] != '\0')
-		metadata->strings.size--;
-	metadata->blobs = streams.blobs;
-	metadata->guids = streams.guids;
-	metadata->pdb = streams.pdb;
 	*created = metadata;
 	return 0;
 }
@@ -227,31 +216,29 @@ struct span metadata_of_pe(const struct pe *pe)
 	return metadata_of_header(pe, pe->directories[PE_DIRECTORY_CLI].rva);
 }
 
-static const char *string_at(const struct metadata *metadata, uint32_t offset)
-{
-	if (offset >= metadata->strings.size)
-		return "";
-	return (const char *)metadata->strings.start + offset;
-}
-
 const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
 				 uint32_t rid, unsigned int column)
 {
-	return string_at(metadata, metadata_cell(metadata, table, rid, column));
+	uint32_t offset = metadata_cell(metadata, table, rid, column);
+
+	return offset < metadata->strings.size ? (const char *)metadata->strings.start + offset :
+						 "";
 }
 
-/* A blob: its length, compressed as in II.23.2, then its bytes. */
+struct span metadata_blob_at(const struct metadata *metadata, uint32_t offset)
+{
+	struct cursor c = cursor_over(metadata->blobs);
+
+	c = cursor_at(&c, offset);
+	return cursor_take(&c, metadata_compressed(&c));
+}
+
 struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_table table,
 			       uint32_t rid, unsigned int column)
 {
-	struct cursor c = cursor_over(metadata->blobs);
-	uint32_t length;
-
 	if (rid == 0 || rid > metadata->tables[table].count)
 		return (struct span){ 0 };
-	c = cursor_at(&c, metadata_cell(metadata, table, rid, column));
-	length = metadata_compressed(&c);
-	return cursor_take(&c, length);
+	return metadata_blob_at(metadata, metadata_cell(metadata, table, rid, column));
 }
 
 uint32_t metadata_compressed(struct cursor *c)

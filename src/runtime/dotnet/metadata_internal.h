@@ -4,7 +4,6 @@
 #define RUNTIME_DOTNET_METADATA_INTERNAL_H
 
 #include "runtime/dotnet/metadata.h"
-#include "runtime/dotnet/metadata_schema.h"
 
 /* The columns that are read here. */
 enum {
@@ -80,6 +79,15 @@ enum {
 	TOKEN_ROW_MASK = 0x00ffffff,
 };
 
+enum { METADATA_MAX_COLUMNS = 9 };
+
+/* How wide each column of a table is in one image, and where in a row it lies. */
+struct table_layout {
+	uint8_t row_bytes;
+	uint8_t offsets[METADATA_MAX_COLUMNS];
+	uint8_t widths[METADATA_MAX_COLUMNS]; /* 2 or 4; 0 for a column the table does not have */
+};
+
 struct table {
 	const uint8_t *rows;
 	uint32_t count;
@@ -96,11 +104,17 @@ struct metadata {
 	uint32_t *method_order; /* MethodDef rid - 1 -> MethodPtr rid; NULL if the same */
 };
 
+/* Of @table, given the @rows of all tables and the image's HEAP_ flags (metadata_schema.c). */
+void table_layout_init(struct table_layout *layout, enum metadata_table table,
+		       const uint32_t rows[METADATA_TABLES], uint8_t heap_flags);
+
 /* A cell's value, 0 if there is no such row. */
 uint32_t metadata_cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
 		       unsigned int column);
 const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
 				 uint32_t rid, unsigned int column);
+/* A blob: its length, compressed as in II.23.2, then its bytes. */
+struct span metadata_blob_at(const struct metadata *metadata, uint32_t offset);
 struct span metadata_blob_cell(const struct metadata *metadata, enum metadata_table table,
 			       uint32_t rid, unsigned int column);
 

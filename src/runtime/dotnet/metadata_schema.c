@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tables of metadata and the widths of their columns, for metadata.c. */
-#include "runtime/dotnet/metadata_schema.h"
+/*
+ * The tables of metadata and the widths of their columns, for metadata.c: those depend on how many
+ * rows the tables of an image have, and how long its heaps are.
+ *
+ * Source of the format: ECMA-335 6th edition, II.22 (columns) and II.24.2.6 (widths).
+ */
+#include "runtime/dotnet/metadata_internal.h"
 
 /* Tables that only widths depend on; the others are in enum metadata_table. */
 enum {
@@ -17,6 +22,13 @@ enum {
 	GENERIC_PARAM = 0x2a,
 	GENERIC_PARAM_CONSTRAINT = 0x2c,
 	NO_TABLE = 0xff,
+};
+
+/* Which heaps are indexed by 4 bytes rather than 2. */
+enum {
+	HEAP_WIDE_STRINGS = 0x01,
+	HEAP_WIDE_GUIDS = 0x02,
+	HEAP_WIDE_BLOBS = 0x04,
 };
 
 /* An index that can go into one of several tables: its low bits say which. */

@@ -203,16 +203,6 @@ bool pdb_find_point(const struct metadata *pdb, uint32_t method_rid, uint32_t il
 
 /* Documents --------------------------------------------------------------------------------- */
 
-static struct span blob_at(const struct metadata *pdb, uint32_t offset)
-{
-	struct cursor c = cursor_over(pdb->blobs);
-	uint32_t length;
-
-	c = cursor_at(&c, offset);
-	length = metadata_compressed(&c);
-	return cursor_take(&c, length);
-}
-
 /* A separator, and the parts that it stands between, each in a blob of its own. */
 bool pdb_document_name(const struct metadata *pdb, uint32_t rid, struct text *name)
 {
@@ -222,7 +212,7 @@ bool pdb_document_name(const struct metadata *pdb, uint32_t rid, struct text *na
 	text_clear(name);
 	for (bool first = true; cursor_left(&c) && name->length <= DOCUMENT_NAME_MAX;
 	     first = false) {
-		struct span part = blob_at(pdb, metadata_compressed(&c));
+		struct span part = metadata_blob_at(pdb, metadata_compressed(&c));
 
 		if (!first && separator)
 			text_add_char(name, separator);
