@@ -129,7 +129,4 @@ uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_
 uint32_t metadata_row_of(const struct metadata *metadata, enum metadata_table table,
 			 unsigned int column, uint32_t value);
 
-/* The short name of the type whose constructor an attribute calls. */
-const char *metadata_attribute_type(const struct metadata *metadata, uint32_t constructor);
-
 #endif
