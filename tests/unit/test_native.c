@@ -4,8 +4,7 @@
 
 #include <errno.h>
 
-#include "runtime/dotnet/native_array.h"
-#include "runtime/dotnet/native_hashtable.h"
+#include "runtime/dotnet/native_format.h"
 #include "base/error.h"
 
 static struct cursor over(const uint8_t *bytes, size_t size)

@@ -14,8 +14,7 @@
 #ifndef RUNTIME_DOTNET_R2R_INTERNAL_H
 #define RUNTIME_DOTNET_R2R_INTERNAL_H
 
-#include "runtime/dotnet/native_array.h"
-#include "runtime/dotnet/native_hashtable.h"
+#include "runtime/dotnet/native_format.h"
 #include "runtime/dotnet/r2r.h"
 #include "runtime/dotnet/r2r_inlining.h"
 #include "runtime/dotnet/signature.h"
