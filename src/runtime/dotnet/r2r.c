@@ -32,7 +32,7 @@ enum {
 	TYPES_PER_BYTE = 2,
 };
 
-static struct span section_bytes(const struct r2r *r2r, unsigned int type)
+struct span r2r_section(const struct r2r *r2r, unsigned int type)
 {
 	struct pe_directory place = r2r_header_section(&r2r->header, type);
 
@@ -70,12 +70,12 @@ static int read_functions(struct r2r *r2r, struct error *err)
 {
 	struct pe_directory place = r2r_header_section(&r2r->header, R2R_SECTION_RUNTIME_FUNCTIONS);
 
-	r2r->functions = section_bytes(r2r, R2R_SECTION_RUNTIME_FUNCTIONS);
+	r2r->functions = r2r_section(r2r, R2R_SECTION_RUNTIME_FUNCTIONS);
 	if (place.size && !r2r->functions.start)
 		return error_set(err, -EBADMSG, "its table of functions lies outside the file");
 	r2r->function_count = (uint32_t)(r2r->functions.size / FUNCTION_BYTES);
 
-	r2r->hot_cold = section_bytes(r2r, R2R_SECTION_HOT_COLD_MAP);
+	r2r->hot_cold = r2r_section(r2r, R2R_SECTION_HOT_COLD_MAP);
 	r2r->hot_cold_count = (uint32_t)(r2r->hot_cold.size / HOT_COLD_BYTES);
 	return 0;
 }
@@ -130,7 +130,7 @@ static int read_components(struct r2r *r2r, struct span list, struct error *err)
 
 static int create_components(struct r2r *r2r, struct error *err)
 {
-	struct span list = section_bytes(r2r, R2R_SECTION_COMPONENT_ASSEMBLIES);
+	struct span list = r2r_section(r2r, R2R_SECTION_COMPONENT_ASSEMBLIES);
 	uint32_t methods_left = MAX_METHODS;
 
 	r2r->component_count = r2r->composite ? (uint32_t)(list.size / COMPONENT_BYTES) : 1;
@@ -172,7 +172,7 @@ static int read_image(struct r2r *r2r, struct error *err)
 	status = check_target(r2r, err);
 	if (status == 0)
 		status = read_functions(r2r, err);
-	manifest = section_bytes(r2r, R2R_SECTION_MANIFEST_METADATA);
+	manifest = r2r_section(r2r, R2R_SECTION_MANIFEST_METADATA);
 	if (status == 0 && manifest.start)
 		status = metadata_create(&r2r->manifest, manifest, err);
 	if (status == 0)

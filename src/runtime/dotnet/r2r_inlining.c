@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an image says of inlining, for inlining.c. */
+/*
+ * What an image says of inlining, for inlining.c. An image that holds code made of another version
+ * bubble's IL has an import for each such method, which checks that IL; its inlining info names
+ * those methods by it.
+ *
+ * Source of the format of imports: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md,
+ * "IL Body signatures", and tools/aot/ILCompiler.ReadyToRun ILBodyFixupSignature.cs.
+ */
 #include "runtime/dotnet/r2r_inlining.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
@@ -23,7 +31,123 @@ enum {
 	NUMBER_SHIFT = 1,
 
 	MAX_RID = 0x00ffffff,
+
+	SECTION_BYTES = 20, /* of imports */
+	FLAGS_AND_TYPE_BYTES = 3,
+
+	FIXUP_CHECK_IL_BODY = 0x35,
+	FIXUP_VERIFY_IL_BODY = 0x36,
+	FIXUP_MODULE_OVERRIDE = 0x80,
+
+	TYPES_PER_BYTE = 2,
 };
+
+/* Imports of IL ------------------------------------------------------------------------------ */
+
+static bool is_il_body(uint32_t fixup)
+{
+	uint32_t kind = fixup & ~(uint32_t)FIXUP_MODULE_OVERRIDE;
+
+	return kind == FIXUP_CHECK_IL_BODY || kind == FIXUP_VERIFY_IL_BODY;
+}
+
+/*
+ * How many imports of IL there are; @signatures is where the RVAs of their signatures stand.
+ * They have a section to themselves, of a type of its own, but .NET 10 gives it none.
+ */
+static uint32_t find_il_bodies(const struct r2r *r2r, struct cursor *signatures)
+{
+	struct cursor c = cursor_over(r2r_section(r2r, R2R_SECTION_IMPORTS));
+
+	while (cursor_left(&c) >= SECTION_BYTES) {
+		uint32_t size, entry_bytes, count;
+		struct cursor first;
+
+		cursor_skip(&c, sizeof(uint32_t)); /* where the runtime puts what it has checked */
+		size = cursor_u32(&c);
+		cursor_skip(&c, FLAGS_AND_TYPE_BYTES);
+		entry_bytes = cursor_u8(&c);
+		*signatures = pe_cursor(r2r->pe, (struct rva){ cursor_u32(&c) });
+		cursor_skip(&c, sizeof(uint32_t)); /* auxiliary data */
+		first = *signatures;
+		first = pe_cursor(r2r->pe, (struct rva){ cursor_u32(&first) });
+		if (entry_bytes == 0 || !is_il_body(cursor_u8(&first)))
+			continue;
+		count = (uint32_t)(cursor_left(signatures) / sizeof(uint32_t));
+		return size / entry_bytes < count ? size / entry_bytes : count;
+	}
+	return 0;
+}
+
+/* Past the IL and the types that it mentions, to the method whose it is. */
+static void read_import(const struct r2r *r2r, struct cursor at, struct r2r_method *method,
+			uint32_t *types)
+{
+	struct r2r_instance instance;
+	struct signature s;
+	uint32_t fixup = cursor_u8(&at);
+	uint32_t module = fixup & FIXUP_MODULE_OVERRIDE ? metadata_compressed(&at) : 0;
+	uint32_t component, count, types_before;
+
+	*types = 1;
+	if (!is_il_body(fixup))
+		return;
+	cursor_skip(&at, metadata_compressed(&at));
+	count = metadata_compressed(&at);
+	r2r_signature_init(&s, r2r, at, r2r_module(r2r, module, &component));
+	types_before = s.types_left;
+	for (uint32_t i = 0; i < count && !s.damaged; i++)
+		signature_skip_type(&s);
+	*types += types_before - s.types_left;
+	if (s.damaged || !r2r_instance_read_method(&instance, r2r, module, &s.at))
+		return;
+	*types += instance.types;
+	*method = (struct r2r_method){
+		.metadata = instance.metadata,
+		.method_rid = instance.method_rid,
+		.member_ref_rid = instance.member_ref_rid,
+	};
+}
+
+/* Once: signatures may be long, and entries that share one could make that anyone's work. */
+static void read_imports(const struct r2r *r2r)
+{
+	struct r2r_imports *imports = &r2r->learnt->imports;
+	uint64_t types_left = (uint64_t)r2r->pe->file.size * TYPES_PER_BYTE;
+	struct cursor signatures;
+	uint32_t count = find_il_bodies(r2r, &signatures);
+
+	imports->read = true;
+	if (count > 0)
+		imports->methods = calloc(count, sizeof(*imports->methods));
+	if (!imports->methods)
+		return;
+	imports->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct rva rva = { cursor_u32(&signatures) };
+		uint32_t types;
+
+		read_import(r2r, pe_cursor(r2r->pe, rva), &imports->methods[i], &types);
+		if (types > types_left)
+			return;
+		types_left -= types;
+	}
+}
+
+/* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
+static bool import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method)
+{
+	const struct r2r_imports *imports = &r2r->learnt->imports;
+
+	if (!imports->read)
+		read_imports(r2r);
+	if (index >= imports->count)
+		return false;
+	*method = imports->methods[index];
+	return true;
+}
+
+/* Tables ------------------------------------------------------------------------------------- */
 
 static struct pe_directory table_place(const struct r2r *r2r, uint32_t table)
 {
@@ -88,7 +212,7 @@ static bool read_cross_module(struct r2r_inlinee *inlinee)
 	inlinee->modules = (r2r->header.flags & R2R_FLAG_MULTI_MODULE) != 0;
 	inlinee->imports = (number & INLINEE_HAS_IMPORTS) != 0;
 	if (number & INLINEE_IS_IMPORT) {
-		if (!r2r_import_method(r2r, number >> INLINEE_SHIFT, &inlinee->method))
+		if (!import_method(r2r, number >> INLINEE_SHIFT, &inlinee->method))
 			return false;
 	} else if (inlinee->modules) {
 		set_method(&inlinee->method, next_module(inlinee), number >> INLINEE_SHIFT);
@@ -220,7 +344,7 @@ static int each_import(struct r2r_inlinee *rest,
 		uint32_t import = next_number(rest);
 		int status;
 
-		if (!cursor_ok(&rest->numbers) || !r2r_import_method(rest->r2r, import, &inliner) ||
+		if (!cursor_ok(&rest->numbers) || !import_method(rest->r2r, import, &inliner) ||
 		    !is_method(&inliner))
 			return -EBADMSG;
 		status = fn(&inliner, ctx);

@@ -108,13 +108,3 @@ bool r2r_instance_read(struct r2r_instance *instance, const struct r2r *r2r, uin
 	instance->function = r2r_read_function(&at);
 	return good && cursor_ok(&at);
 }
-
-uint32_t r2r_instance_type(const struct r2r_instance *instance)
-{
-	if (!instance->metadata || !instance->method_rid)
-		return 0;
-	if (instance->has_owner && instance->owner.type_rid &&
-	    instance->owner.metadata == instance->metadata)
-		return instance->owner.type_rid;
-	return metadata_method_type(instance->metadata, instance->method_rid);
-}

@@ -4,11 +4,9 @@
  *   r2r_header.c    find and read the headers
  *   r2r.c           open an image, walk over its entry points
  *   r2r_instance.c  the signatures of instantiations
- *   r2r_body.c      entry points -> bodies
+ *   r2r_body.c      entry points and addresses -> bodies, and a body's parts
  *   r2r_name.c      bodies -> names
- *   r2r_index.c     addresses -> bodies, and a body's parts
  *   r2r_inlining.c  which methods have inlined which
- *   r2r_imports.c   methods of other version bubbles
  *   r2r_debug.c     addresses -> offsets in IL
  */
 #ifndef RUNTIME_DOTNET_R2R_INTERNAL_H
@@ -73,7 +71,7 @@ struct r2r_component {
 
 struct r2r_instance;
 
-/* Made when it is first needed: see r2r_index.c. */
+/* Made when it is first needed: see r2r_body.c. */
 struct r2r_index {
 	bool built;
 	uint32_t *owners; /* RUNTIME_FUNCTION -> entry + 1, 0 if nobody's */
@@ -82,7 +80,7 @@ struct r2r_index {
 	uint32_t entry_capacity;
 };
 
-/* Likewise: see r2r_imports.c. */
+/* Likewise: see r2r_inlining.c. */
 struct r2r_imports {
 	bool read;
 	struct r2r_method *methods; /* without rows where the signature makes no sense */
@@ -124,6 +122,9 @@ struct r2r_entry {
 	struct rva rva;			   /* of that function, set by a walk */
 	const struct r2r_instance *parsed; /* during a walk only, else NULL */
 };
+
+/* The bytes of section @type; none if there is none. */
+struct span r2r_section(const struct r2r *r2r, unsigned int type);
 
 /* Call @fn for each entry point; it ends the walk by returning something else than 0. */
 int r2r_each_entry(const struct r2r *r2r, int (*fn)(const struct r2r_entry *entry, void *ctx),
@@ -171,20 +172,5 @@ bool r2r_instance_read_method(struct r2r_instance *instance, const struct r2r *r
 /* A signature at @at that can name types of all the image's modules. */
 void r2r_signature_init(struct signature *s, const struct r2r *r2r, struct cursor at,
 			const struct metadata *metadata);
-
-/* The TypeDef that owns the method, 0 if not known. */
-uint32_t r2r_instance_type(const struct r2r_instance *instance);
-
-/* Fill @body from an entry, except the type of a MethodDef. False if it has no metadata. */
-bool r2r_body_fill(struct r2r_body *body, const struct r2r *r2r, const struct r2r_entry *entry);
-
-/*
- * Where handlers and filters of @body begin, from its own beginning, in no order and some of them
- * more than once; at most @capacity. Returns how many.
- */
-size_t r2r_handlers(const struct r2r_body *body, uint32_t *offsets, size_t capacity);
-
-/* The method whose IL import @index checks; without rows if it is damaged. False if none does. */
-bool r2r_import_method(const struct r2r *r2r, uint32_t index, struct r2r_method *method);
 
 #endif
