@@ -137,7 +137,7 @@ static void look_at_process(struct span bytes)
 			};
 			struct dotnet_inliners inliners;
 
-			(void)dotnet_inliners_find(&inliners, inlining, &method, NULL);
+			(void)dotnet_inliners_find(&inliners, inlining, &method);
 			dotnet_inliners_deinit(&inliners);
 		}
 		dotnet_inlining_destroy(inlining);

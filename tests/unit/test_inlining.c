@@ -9,7 +9,7 @@
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/inlining.h"
-#include "runtime/dotnet/method_notes.h"
+#include "runtime/method_notes.h"
 #include "base/error.h"
 #include "method/method_name.h"
 
@@ -180,7 +180,7 @@ static void assert_inliners(struct dotnet_inlining *inlining, const struct metad
 	_cleanup_(dotnet_inliners_deinit) struct dotnet_inliners inliners;
 	_cleanup_(text_deinit) struct text names = { 0 };
 
-	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &method, NULL), known);
+	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &method), known);
 	for (size_t i = 0; i < inliners.count; i++) {
 		text_add(&names, i ? "; " : "");
 		dotnet_method_spell(&inliners.methods[i], &names);
@@ -261,7 +261,7 @@ UNIT_TEST(inliners_of_a_reference)
 
 	assert_inliners(inlining, metadata, 3, 1, GO);
 	assert_inliners(inlining, metadata, 4, 1, CTOR);
-	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &reference, NULL), 0);
+	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &reference), 0);
 	assert_int_equal(inliners.count, 0);
 	dotnet_inlining_destroy(inlining);
 	close_images(&tiny);
@@ -364,7 +364,7 @@ static void look(struct span bytes)
 		const struct r2r_method method = { images.images[0]->metadata, rid, 0 };
 		struct dotnet_inliners inliners;
 
-		(void)dotnet_inliners_find(&inliners, inlining, &method, NULL);
+		(void)dotnet_inliners_find(&inliners, inlining, &method);
 		dotnet_inliners_deinit(&inliners);
 	}
 	dotnet_inlining_destroy(inlining);

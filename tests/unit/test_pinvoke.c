@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * metadata_method_import(), pinvoke.h: whose calls may be their callers' own, and method_notes.h:
+ * metadata_method_import(), pinvoke.h: whose calls may be their callers' own, and
  * which function is called.
  */
 #include "tests/unit/golden.h"
@@ -8,7 +8,6 @@
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/metadata.h"
-#include "runtime/dotnet/method_notes.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "base/error.h"
 #include "base/text.h"

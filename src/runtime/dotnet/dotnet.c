@@ -14,7 +14,7 @@
 #include "base/vector.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet_internal.h"
-#include "runtime/dotnet/method_notes.h"
+#include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/sealed.h"
 #include "runtime/dotnet/type_index.h"
 #include "target/target.h"

@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which bodies a method was inlined into, for method_notes.c. */
+/*
+ * Which bodies a method was inlined into, for records of sites and the log. What an image was
+ * compiled from another assembly's IL it names by MemberRefs of its own: those are resolved by name.
+ */
 #include "runtime/dotnet/inlining.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/vector.h"
-#include "runtime/dotnet/definitions.h"
+#include "method/method_name.h"
+#include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/pinvoke.h"
-#include "base/error.h"
-#include "method/method_name.h"
+#include "runtime/dotnet/type_index.h"
+#include "runtime/method_notes.h"
 
-enum { ATTRIBUTES_MAX = 64 };
+enum {
+	ATTRIBUTES_MAX = 64,
 
-static const char non_versionable[] = "NonVersionableAttribute";
+	/* Types and methods looked at in all: many of one name would make it long work. */
+	MAX_STEPS = 1 << 22,
+};
+
+/* From a reference to a method to its definition, by name; made when it is first needed. */
+struct definitions {
+	struct type_definitions types; /* of the images that there are then */
+	unsigned int steps;
+	struct method_name wanted;
+	struct method_name name;
+};
 
 /* Where a table lists the inliners of a method. */
 struct entry {
@@ -34,16 +50,92 @@ struct defined {
 
 struct dotnet_inlining {
 	const struct dotnet_images *images;
-	struct definitions *definitions;
+	struct definitions definitions;
 	struct defined *defined; /* by image */
 	size_t image_count; /* as many as there were; images that come later have no part in it */
 	struct entry *entries;
 	size_t count;
 	size_t capacity;
-	uint32_t image; /* being listed */
+	uint32_t image;			  /* being listed */
+	struct dotnet_inliners *inliners; /* being found */
 	size_t problems;
 	struct error first_problem;
 };
+
+/* Definitions -------------------------------------------------------------------------------- */
+
+static bool same_text(const struct text *a, const struct text *b)
+{
+	return a->length == b->length && strcmp(text_chars(a), text_chars(b)) == 0;
+}
+
+/* The method of the type that is named as wanted, 0 if none is. */
+static uint32_t find_method(struct definitions *definitions, const struct type_definition *type)
+{
+	const char *wanted = text_chars(&definitions->wanted.name);
+	uint32_t first, end;
+
+	metadata_type_methods(type->metadata, type->rid, &first, &end);
+	for (uint32_t rid = first; rid < end; rid++) {
+		const struct r2r_method method = { type->metadata, rid, 0 };
+
+		if (++definitions->steps > MAX_STEPS)
+			return 0;
+		if (strcmp(metadata_method_name(type->metadata, rid), wanted) != 0)
+			continue;
+		r2r_method_name(&method, &definitions->name);
+		if (same_text(&definitions->name.type, &definitions->wanted.type) &&
+		    same_text(&definitions->name.params, &definitions->wanted.params))
+			return rid;
+	}
+	return 0;
+}
+
+/* The assembly or module that the reference names. */
+static const char *module_of(const struct r2r_method *method)
+{
+	enum metadata_table table = TABLE_MODULE;
+	uint32_t parent =
+		metadata_member_ref_parent(method->metadata, method->member_ref_rid, &table);
+
+	return table == TABLE_TYPE_REF ? metadata_type_ref_module(method->metadata, parent) : "";
+}
+
+/*
+ * Put into @method what its MemberRef means. False if no image defines it. An assembly of the name
+ * that the reference gives is preferred; it may as well be one that forwards the type. The first
+ * call lists the types of all images.
+ */
+static bool find_definition(struct dotnet_inlining *inlining, struct r2r_method *method)
+{
+	struct definitions *definitions = &inlining->definitions;
+	const struct type_definitions *types = &definitions->types;
+	const struct text *wanted = &definitions->wanted.type;
+	const char *module = module_of(method);
+	bool found = false;
+	uint64_t hash;
+
+	if (!types->images)
+		type_definitions_list(&definitions->types, inlining->images);
+	r2r_method_name(method, &definitions->wanted);
+	for (size_t i = type_definitions_first(types, text_chars(wanted), wanted->length, &hash);
+	     i < types->count && types->list[i].hash == hash && ++definitions->steps <= MAX_STEPS;
+	     i++) {
+		const struct type_definition *type = &types->list[i];
+		bool named = strcmp(metadata_assembly_name(type->metadata), module) == 0;
+		uint32_t rid = found && !named ? 0 : find_method(definitions, type);
+
+		if (rid == 0)
+			continue;
+		*method = (struct r2r_method){ type->metadata, rid, 0 };
+		found = true;
+		if (named)
+			break;
+	}
+	return found;
+}
+
+/* Listing ------------------------------------------------------------------------------------ */
 
 /* The image that has @metadata, or count. @near is likely the one. */
 static size_t image_of(const struct dotnet_inlining *inlining, const struct metadata *metadata,
@@ -60,20 +152,12 @@ static size_t image_of(const struct dotnet_inlining *inlining, const struct meta
 	return count;
 }
 
-static int add_entry(struct dotnet_inlining *inlining, const struct entry *entry)
-{
-	return inlining->count < UINT32_MAX / 2 && vector_add(&inlining->entries, &inlining->count,
-							      &inlining->capacity, *entry) ?
-		       0 :
-		       -ENOMEM;
-}
-
 /* Has it a MethodDef in one of the images? A reference is resolved. */
-static bool is_defined(const struct dotnet_inlining *inlining, struct r2r_method *method)
+static bool is_defined(struct dotnet_inlining *inlining, struct r2r_method *method)
 {
 	if (!method->metadata)
 		return false;
-	return !method->member_ref_rid || definitions_find(inlining->definitions, method);
+	return !method->member_ref_rid || find_definition(inlining, method);
 }
 
 static int note_inlinee(const struct r2r_inlinee *inlinee, void *ctx)
@@ -101,7 +185,8 @@ static int note_inlinee(const struct r2r_inlinee *inlinee, void *ctx)
 	if (!defined->first)
 		return -ENOMEM;
 	entry.next = defined->first[method.method_rid - 1];
-	if (add_entry(inlining, &entry))
+	if (inlining->count >= UINT32_MAX / 2 ||
+	    !vector_add(&inlining->entries, &inlining->count, &inlining->capacity, entry))
 		return -ENOMEM;
 	defined->first[method.method_rid - 1] = (uint32_t)inlining->count;
 	return 0;
@@ -134,14 +219,13 @@ static int list_image(struct dotnet_inlining *inlining, uint32_t image)
 	return 0;
 }
 
-static int list_all(struct dotnet_inlining *inlining)
+static int list_all(struct dotnet_inlining *inlining, const struct dotnet_images *images)
 {
-	const struct dotnet_images *images = inlining->images;
 	int result = 0;
 
-	inlining->definitions = definitions_create(images);
+	inlining->images = images;
 	inlining->defined = calloc(images->count + 1, sizeof(*inlining->defined));
-	if (!inlining->definitions || !inlining->defined)
+	if (!inlining->defined)
 		return -ENOMEM;
 	inlining->image_count = images->count;
 	for (size_t i = 0; i < images->count; i++)
@@ -155,14 +239,9 @@ int dotnet_inlining_create(struct dotnet_inlining **created, const struct dotnet
 			   struct error *err)
 {
 	struct dotnet_inlining *inlining = calloc(1, sizeof(*inlining));
-	int result = -ENOMEM;
 
 	*created = NULL;
-	if (inlining) {
-		inlining->images = images;
-		result = list_all(inlining);
-	}
-	if (result) {
+	if (!inlining || list_all(inlining, images)) {
 		dotnet_inlining_destroy(inlining);
 		return error_set(err, -ENOMEM, "no memory for what was inlined");
 	}
@@ -178,7 +257,9 @@ void dotnet_inlining_destroy(struct dotnet_inlining *inlining)
 		free(inlining->defined[i].first);
 	free(inlining->defined);
 	free(inlining->entries);
-	definitions_destroy(inlining->definitions);
+	type_definitions_deinit(&inlining->definitions.types);
+	method_name_deinit(&inlining->definitions.wanted);
+	method_name_deinit(&inlining->definitions.name);
 	free(inlining);
 }
 
@@ -190,18 +271,13 @@ size_t dotnet_inlining_problems(const struct dotnet_inlining *inlining, const st
 
 /* Finding ------------------------------------------------------------------------------ */
 
-struct collecting {
-	struct dotnet_inliners *to;
-	const struct dotnet_inlining *inlining;
-};
-
 static int collect(const struct r2r_method *inliner, void *ctx)
 {
-	struct collecting *collecting = ctx;
-	struct dotnet_inliners *to = collecting->to;
+	struct dotnet_inlining *inlining = ctx;
+	struct dotnet_inliners *to = inlining->inliners;
 	struct r2r_method method = *inliner;
 
-	if (!is_defined(collecting->inlining, &method))
+	if (!is_defined(inlining, &method))
 		return 0;
 	return vector_add(&to->methods, &to->count, &to->capacity, method) ? 0 : -ENOMEM;
 }
@@ -241,7 +317,7 @@ static bool is_non_versionable(const struct metadata *metadata, uint32_t method_
 	for (uint32_t i = 0; i < ATTRIBUTES_MAX; i++) {
 		if (!metadata_method_attribute(metadata, method_rid, i, &attribute))
 			return false;
-		if (strcmp(attribute.type, non_versionable) == 0)
+		if (strcmp(attribute.type, "NonVersionableAttribute") == 0)
 			return true;
 	}
 	return false;
@@ -267,16 +343,14 @@ static bool is_known(const struct dotnet_inlining *inlining, size_t image, uint3
 }
 
 /* The inliners that one table lists. What is damaged is left out, and known to be. */
-static int collect_entry(struct dotnet_inliners *inliners, struct dotnet_inlining *inlining,
-			 const struct entry *entry)
+static int collect_entry(struct dotnet_inlining *inlining, const struct entry *entry)
 {
-	struct collecting collecting = { inliners, inlining };
 	const struct r2r *r2r = inlining->images->images[entry->image]->r2r;
 	struct r2r_inlinee inlinee;
 	int result = -EBADMSG;
 
 	if (r2r_inlinee_read(&inlinee, r2r, entry->table, entry->offset))
-		result = r2r_each_inliner(&inlinee, collect, &collecting);
+		result = r2r_each_inliner(&inlinee, collect, inlining);
 	if (result != -EBADMSG)
 		return result;
 	note_problem(inlining, entry->image);
@@ -284,13 +358,14 @@ static int collect_entry(struct dotnet_inliners *inliners, struct dotnet_inlinin
 }
 
 int dotnet_inliners_find(struct dotnet_inliners *inliners, struct dotnet_inlining *inlining,
-			 const struct r2r_method *method, struct error *err)
+			 const struct r2r_method *method)
 {
 	struct r2r_method defined = *method;
 	uint32_t next;
 	size_t image;
 
 	*inliners = (struct dotnet_inliners){ 0 };
+	inlining->inliners = inliners;
 	if (!is_defined(inlining, &defined))
 		return 0;
 	image = image_of(inlining, defined.metadata, 0);
@@ -303,9 +378,9 @@ int dotnet_inliners_find(struct dotnet_inliners *inliners, struct dotnet_inlinin
 	while (next) {
 		const struct entry *entry = &inlining->entries[next - 1];
 
-		if (collect_entry(inliners, inlining, entry)) {
+		if (collect_entry(inlining, entry)) {
 			dotnet_inliners_deinit(inliners);
-			return error_set(err, -ENOMEM, "no memory for what has inlined a method");
+			return -ENOMEM;
 		}
 		next = entry->next;
 	}
@@ -329,4 +404,55 @@ void dotnet_method_spell(const struct r2r_method *method, struct text *out)
 	r2r_method_name(method, &name);
 	method_name_spell(&name, out);
 	method_name_deinit(&name);
+}
+
+/* malloc'd; NULL for want of memory. */
+static char *spell(const struct r2r_method *method)
+{
+	struct text name = { 0 };
+
+	dotnet_method_spell(method, &name);
+	/* Something, so that there is memory to hand on. */
+	text_add(&name, "");
+	if (text_ok(&name))
+		return name.chars;
+	text_deinit(&name);
+	return NULL;
+}
+
+static bool spell_first(struct method_inliners *inliners, const struct dotnet_inliners *found,
+			size_t named)
+{
+	size_t count = found->count < named ? found->count : named;
+	bool room;
+
+	inliners->count = found->count;
+	inliners->names = calloc(count + 1, sizeof(*inliners->names));
+	room = inliners->names != NULL;
+	for (size_t i = 0; room && i < count; i++) {
+		inliners->names[i] = spell(&found->methods[i]);
+		room = inliners->names[i] != NULL;
+	}
+	return room;
+}
+
+int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlining *inlining,
+			   const struct dotnet_images *images, const struct method_id *id,
+			   size_t named)
+{
+	struct dotnet_inliners found;
+	struct r2r_method method;
+	int known;
+
+	*inliners = (struct method_inliners){ 0 };
+	if (!inlining || !dotnet_method_find(images, id, &method))
+		return 0;
+	known = dotnet_inliners_find(&found, inlining, &method);
+	if (known >= 0) {
+		inliners->whole = known > 0;
+		inliners->method = spell(&method);
+		known = inliners->method && spell_first(inliners, &found, named) ? 0 : -ENOMEM;
+	}
+	dotnet_inliners_deinit(&found);
+	return known;
 }

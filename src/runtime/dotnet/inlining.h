@@ -14,6 +14,8 @@
 struct dotnet_images;
 struct dotnet_inlining;
 struct error;
+struct method_id;
+struct method_inliners;
 struct text;
 
 /*
@@ -40,11 +42,20 @@ struct dotnet_inliners {
  * known: nobody in the process defines the method, the image with its code has no inlining
  * info, what is there is damaged, or says nothing of it since the method is [NonVersionable] or
  * a P/Invoke, whose native function callers call themselves.
- * -ENOMEM with @err set.
+ * -ENOMEM.
  */
 int dotnet_inliners_find(struct dotnet_inliners *inliners, struct dotnet_inlining *inlining,
-			 const struct r2r_method *method, struct error *err);
+			 const struct r2r_method *method);
 void dotnet_inliners_deinit(struct dotnet_inliners *inliners);
+
+/*
+ * The methods that have inlined method @id; @named of them have names at most. 0, also if nothing
+ * is known, or -ENOMEM. In any case method_inliners_deinit() frees what there is. @inlining may be
+ * NULL.
+ */
+int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlining *inlining,
+			   const struct dotnet_images *images, const struct method_id *id,
+			   size_t named);
 
 /* Append the canonical name of a definition. */
 void dotnet_method_spell(const struct r2r_method *method, struct text *out);

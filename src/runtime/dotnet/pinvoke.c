@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How P/Invokes are called: for find.c, which looks for their stubs, and for the follower. */
+/*
+ * How P/Invokes are called, and what: for find.c, which looks for their stubs, for the follower,
+ * and for records of sites.
+ */
 #include "runtime/dotnet/pinvoke.h"
 
 #include <string.h>
 
-#include "runtime/dotnet/metadata.h"
-#include "runtime/dotnet/signature.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "runtime/dotnet/identity.h"
+#include "runtime/dotnet/metadata.h"
+#include "runtime/dotnet/signature.h"
+#include "target/target.h"
 
 enum {
 	IMPORT_SUPPORTS_LAST_ERROR = 0x40, /* ECMA-335 II.23.1.8 */
@@ -66,4 +71,54 @@ bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char
 	/* What cannot be read may be the same. */
 	return strchr(params, '?') || strchr(text_chars(&own), '?') ||
 	       strcmp(params, text_chars(&own)) == 0;
+}
+
+/* Functions of the runtime itself: src/coreclr/vm/qcall.h. */
+static const char runtime_library[] = "QCall";
+
+/*
+ * "libc" may be libc.so, liblibc.so or, with its version, libc.so.6; likewise "c", and "libc.so.6"
+ * itself.
+ */
+static bool is_library(const char *file, const char *name)
+{
+	static const char suffix[] = ".so";
+	size_t length = strlen(name);
+
+	if (strncmp(file, "lib", 3) == 0 && strncmp(file + 3, name, length) == 0 &&
+	    strncmp(file, name, length) != 0)
+		file += 3;
+	if (strncmp(file, name, length) != 0)
+		return false;
+	file += length;
+	if (strncmp(file, suffix, sizeof(suffix) - 1) == 0)
+		file += sizeof(suffix) - 1;
+	return *file == '\0' || *file == '.';
+}
+
+bool dotnet_method_import(const struct dotnet_import_sources *sources, const struct method_id *id,
+			  struct text *out)
+{
+	const struct target *target = sources->target;
+	struct metadata_import import;
+	struct r2r_method method;
+
+	if (!dotnet_method_find(sources->images, id, &method) ||
+	    !metadata_method_import(method.metadata, method.method_rid, &import))
+		return false;
+	for (size_t i = 0; i < target->files.count; i++) {
+		const struct target_file *file = &target->files.files[i];
+		bool wanted = strcmp(import.library, runtime_library) == 0 ?
+				      file == sources->runtime :
+				      is_library(file->name, import.library);
+
+		if (!wanted || !mapping_is_file_code(&file->mapping) ||
+		    !sources->has_function(sources->ctx, file, import.name))
+			continue;
+		text_add_printable(out, file->name);
+		text_add_char(out, '!');
+		text_add_printable(out, import.name);
+		return true;
+	}
+	return false;
 }

@@ -16,7 +16,11 @@
 
 #include "image/cursor.h"
 
+struct dotnet_images;
 struct metadata;
+struct method_id;
+struct target;
+struct target_file;
 struct text;
 
 /* What the runtime calls the stubs in IL: src/coreclr/vm/ilstubcache.cpp. */
@@ -38,5 +42,22 @@ void pinvoke_spell_params(struct span signature, const struct metadata *metadata
 
 /* May method @rid go by a stub with @params? Not if it is no P/Invoke, or takes others. */
 bool pinvoke_may_share(const struct metadata *metadata, uint32_t rid, const char *params);
+
+/* Where native functions are looked for. */
+struct dotnet_import_sources {
+	const struct dotnet_images *images;
+	const struct target *target;
+	const struct target_file *runtime; /* that the runtime's own functions are in; or NULL */
+	bool (*has_function)(void *ctx, const struct target_file *file, const char *name);
+	void *ctx;
+};
+
+/*
+ * Append "libc.so.6!write", as a pattern has it, for what method @id calls. False if it is no
+ * P/Invoke, or none of the target's libraries has such a name and such a function. (The program
+ * itself may choose another one.)
+ */
+bool dotnet_method_import(const struct dotnet_import_sources *sources, const struct method_id *id,
+			  struct text *out);
 
 #endif

@@ -22,24 +22,15 @@ enum {
 	RELIST_MS = 500, /* names that are not there are not looked for more often than this */
 };
 
-struct definition {
-	uint64_t hash; /* first: base/sorted.h */
-	const struct metadata *metadata;
-	uint32_t rid;
-};
-
 struct instantiation {
-	uint64_t hash; /* likewise */
+	uint64_t hash; /* first: base/sorted.h */
 	uint64_t handle;
 };
 
 struct type_index {
 	const struct dotnet_images *images;
 	struct jit *const *jit;
-	size_t images_listed;
-	struct definition *definitions;
-	size_t definition_count;
-	size_t definition_capacity;
+	struct type_definitions definitions;
 	struct instantiation *instantiations;
 	size_t instantiation_count;
 	size_t instantiation_capacity;
@@ -63,7 +54,7 @@ void type_index_destroy(struct type_index *index)
 {
 	if (!index)
 		return;
-	free(index->definitions);
+	type_definitions_deinit(&index->definitions);
 	free(index->instantiations);
 	text_deinit(&index->name);
 	free(index);
@@ -83,42 +74,53 @@ static uint64_t hash_of(const char *name, size_t length)
 
 /* Definitions --------------------------------------------------------------------------------- */
 
-static void list_image(struct type_index *index, const struct metadata *metadata)
+static void list_image(struct type_definitions *types, const struct metadata *metadata)
 {
 	uint32_t rows = metadata_rows(metadata, TABLE_TYPE_DEF);
 
-	for (uint32_t rid = 1; rid <= rows && index->definition_count < DEFINITIONS_MAX; rid++) {
-		struct definition definition = { .metadata = metadata, .rid = rid };
+	for (uint32_t rid = 1; rid <= rows && types->count < DEFINITIONS_MAX; rid++) {
+		struct type_definition type = { .metadata = metadata, .rid = rid };
 
-		text_clear(&index->name);
-		metadata_type_name(metadata, rid, &index->name);
-		definition.hash = hash_of(text_chars(&index->name), index->name.length);
-		if (!vector_add(&index->definitions, &index->definition_count,
-				&index->definition_capacity, definition))
+		text_clear(&types->name);
+		metadata_type_name(metadata, rid, &types->name);
+		type.hash = hash_of(text_chars(&types->name), types->name.length);
+		if (!vector_add(&types->list, &types->count, &types->capacity, type))
 			return;
 	}
 }
 
-static void list_definitions(struct type_index *index)
+void type_definitions_list(struct type_definitions *types, const struct dotnet_images *images)
 {
-	if (index->images_listed == index->images->count)
+	if (types->images == images->count)
 		return;
-	for (; index->images_listed < index->images->count; index->images_listed++) {
-		const struct dotnet_image *image = index->images->images[index->images_listed];
+	for (; types->images < images->count; types->images++) {
+		const struct dotnet_image *image = images->images[types->images];
 
 		if (image->metadata)
-			list_image(index, image->metadata);
+			list_image(types, image->metadata);
 	}
-	if (index->definition_count)
-		qsort(index->definitions, index->definition_count, sizeof(*index->definitions),
-		      by_leading_number);
+	if (types->count)
+		qsort(types->list, types->count, sizeof(*types->list), by_leading_number);
 }
 
-static bool is_named(struct type_index *index, const struct definition *definition,
-		     const char *name, size_t length)
+void type_definitions_deinit(struct type_definitions *types)
+{
+	free(types->list);
+	text_deinit(&types->name);
+}
+
+size_t type_definitions_first(const struct type_definitions *types, const char *name, size_t length,
+			      uint64_t *hash)
+{
+	*hash = hash_of(name, length);
+	return sorted_up_to(types->list, types->count, sizeof(*types->list), *hash - 1);
+}
+
+static bool is_named(struct type_index *index, const struct type_definition *type, const char *name,
+		     size_t length)
 {
 	text_clear(&index->name);
-	metadata_type_name(definition->metadata, definition->rid, &index->name);
+	metadata_type_name(type->metadata, type->rid, &index->name);
 	return index->name.length == length && memcmp(text_chars(&index->name), name, length) == 0;
 }
 
@@ -133,23 +135,22 @@ static unsigned int nearness(const struct metadata *metadata, const struct metad
 bool type_index_define(struct type_index *index, const char *name, size_t length,
 		       const struct metadata *near, struct type_place *place)
 {
-	uint64_t hash = hash_of(name, length);
+	const struct type_definitions *types = &index->definitions;
 	unsigned int best = 0;
+	uint64_t hash;
 
 	*place = (struct type_place){ 0 };
-	list_definitions(index);
-	for (size_t i = sorted_up_to(index->definitions, index->definition_count,
-				     sizeof(*index->definitions), hash - 1);
-	     i < index->definition_count && index->definitions[i].hash == hash; i++) {
-		const struct definition *definition = &index->definitions[i];
-		unsigned int how_near = nearness(definition->metadata, near);
+	type_definitions_list(&index->definitions, index->images);
+	for (size_t i = type_definitions_first(types, name, length, &hash);
+	     i < types->count && types->list[i].hash == hash; i++) {
+		const struct type_definition *type = &types->list[i];
+		unsigned int how_near = nearness(type->metadata, near);
 
-		if ((place->metadata && how_near < best) ||
-		    !is_named(index, definition, name, length))
+		if ((place->metadata && how_near < best) || !is_named(index, type, name, length))
 			continue;
 		*place = (struct type_place){
-			.metadata = definition->metadata,
-			.rid = definition->rid,
+			.metadata = type->metadata,
+			.rid = type->rid,
 			.ambiguous = place->metadata && how_near == best,
 		};
 		best = how_near;

@@ -11,10 +11,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 struct dotnet_images;
 struct jit;
 struct metadata;
 struct type_index;
+
+/* The types that images define, found by the hash of their names. All 0: none are listed. */
+struct type_definitions {
+	struct type_definition {
+		uint64_t hash; /* first: base/sorted.h */
+		const struct metadata *metadata;
+		uint32_t rid;
+	} * list;
+	size_t count;
+	size_t capacity;
+	size_t images; /* that are listed */
+	struct text name;
+};
+
+/* Add those of the images that have come. Without memory some may be missing. */
+void type_definitions_list(struct type_definitions *types, const struct dotnet_images *images);
+void type_definitions_deinit(struct type_definitions *types);
+
+/* The first that may have that name, with its hash; so may all behind it that have the same. */
+size_t type_definitions_first(const struct type_definitions *types, const char *name, size_t length,
+			      uint64_t *hash);
 
 struct type_place {
 	const struct metadata *metadata;
