@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which names there are, for who has begun to write one: see find.h. */
+/*
+ * Which names there are, for who has begun to write one; and which come closest to a pattern that
+ * matched nothing. See find.h.
+ */
 #include "runtime/dotnet/find.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "runtime/dotnet/metadata.h"
+#include "method/pattern.h"
+
+enum {
+	NEAR_LIMIT = 8, /* of a type's distance, and of a method's */
+	NEAR_MAX = 8,
+};
+
+/* What may follow ---------------------------------------------------------------------------- */
 
 /* What is to be written next, of a name that begins with @word. */
 struct wanted {
@@ -128,4 +140,82 @@ int dotnet_names(const struct dotnet_images *images, const char *word, runtime_n
 	}
 	text_deinit(&wanted.text);
 	return result;
+}
+
+/* What comes closest ------------------------------------------------------------------------- */
+
+struct near {
+	unsigned int distance;
+	char *name;
+};
+
+/* Insert into the sorted list of the best; an overload of a name that is there adds nothing. */
+static void near_add(struct near *best, size_t max, unsigned int distance, const char *type,
+		     const char *method)
+{
+	size_t at = 0;
+	char *name;
+
+	if (asprintf(&name, "%s::%s", type, method) < 0)
+		return;
+	while (at < max && best[at].name && best[at].distance <= distance &&
+	       strcmp(best[at].name, name) != 0)
+		at++;
+	if (at == max || (best[at].name && strcmp(best[at].name, name) == 0)) {
+		free(name);
+		return;
+	}
+	free(best[max - 1].name);
+	memmove(&best[at + 1], &best[at], (max - at - 1) * sizeof(*best));
+	best[at] = (struct near){ distance, name };
+}
+
+static void near_in_image(const struct dotnet_image *image, const struct pattern *pattern,
+			  struct near *best, size_t max)
+{
+	uint32_t types = metadata_rows(image->metadata, TABLE_TYPE_DEF);
+	_cleanup_(text_deinit) struct text type_name = { 0 };
+
+	for (uint32_t type = 1; type <= types; type++) {
+		const struct near *worst = &best[max - 1];
+		unsigned int limit =
+			worst->name && worst->distance < NEAR_LIMIT ? worst->distance : NEAR_LIMIT;
+		unsigned int type_distance;
+		uint32_t first, end;
+
+		text_clear(&type_name);
+		metadata_type_name(image->metadata, type, &type_name);
+		type_distance = pattern_type_distance(pattern, text_chars(&type_name), limit);
+		if (type_distance > limit)
+			continue;
+		metadata_type_methods(image->metadata, type, &first, &end);
+		for (uint32_t method = first; method < end; method++) {
+			const char *name = metadata_method_name(image->metadata, method);
+			unsigned int distance = pattern_method_distance(pattern, name, NEAR_LIMIT);
+
+			if (distance <= NEAR_LIMIT)
+				near_add(best, max, type_distance + distance,
+					 text_chars(&type_name), name);
+		}
+	}
+}
+
+size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
+			  char **names, size_t max)
+{
+	struct near best[NEAR_MAX] = { 0 };
+	size_t count = 0;
+
+	if (!pattern_is_exact(pattern))
+		return 0;
+	max = max < NEAR_MAX ? max : NEAR_MAX;
+	for (size_t i = 0; i < images->count; i++) {
+		if (images->images[i]->metadata)
+			near_in_image(images->images[i], pattern, best, max);
+	}
+	while (count < max && best[count].name) {
+		names[count] = best[count].name;
+		count++;
+	}
+	return count;
 }
