@@ -7,7 +7,9 @@
 #include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/find.h"
 
+struct dotnet_lines;
 struct follow_shared;
+struct frame;
 struct runtime_code;
 
 struct dotnet_search {
@@ -72,6 +74,17 @@ int dotnet_use_maps(struct runtime *runtime, const char *path, const struct runt
  * runtime's own structures. What cannot be named is unknown, never guessed.
  */
 int dotnet_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
+
+/* Lines of source (lines.c). @dotnet outlives them, and learns what was looked for in vain. */
+struct dotnet_lines *dotnet_lines_create(struct dotnet *dotnet); /* NULL for want of memory */
+void dotnet_lines_destroy(struct dotnet_lines *lines);
+
+/*
+ * Say in @frame where the IL at @il_offset of row @method_rid of @image was written, if that is
+ * known; its source is valid until the next call.
+ */
+void dotnet_lines_find(struct dotnet_lines *lines, const struct dotnet_image *image,
+		       uint32_t method_rid, uint32_t il_offset, struct frame *frame);
 
 /* Tell what the pattern matches in map files, and in the target's perf map (map_names.c). */
 int dotnet_tell_maps(struct dotnet_search *search);

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "method/method_name.h"
-#include "runtime/dotnet/lines.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/frame.h"
 #include "target/files.h"
@@ -48,15 +47,10 @@ static bool wants_lines(const struct dotnet_names *names)
 static void set_line(struct dotnet_names *names, const struct dotnet_image *image, uint32_t rid,
 		     uint32_t il_offset, struct frame *frame)
 {
-	struct dotnet_line line;
-
 	if (!names->lines)
 		names->lines = dotnet_lines_create(names->dotnet);
-	if (!names->lines || !dotnet_lines_find(names->lines, image, rid, il_offset, &line))
-		return;
-	frame->source = line.source;
-	frame->line = line.line;
-	frame->column = line.column;
+	if (names->lines)
+		dotnet_lines_find(names->lines, image, rid, il_offset, frame);
 }
 
 /* The image with @metadata; of a composite the one that its component is. */

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/dotnet/lines.h"
+/*
+ * Lines of source of .NET methods: each image's Portable PDB, found when it is first needed, by the
+ * id in the image: beside the image as the target sees it, in it, or in a directory of the user's.
+ * Between frame_names.c, which asks for a line, and pdb.h, which reads what was found.
+ */
+#include "runtime/dotnet/dotnet_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +15,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vector.h"
-#include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/pdb.h"
+#include "runtime/frame.h"
 #include "target/files.h"
 #include "target/target.h"
 
@@ -207,8 +212,8 @@ static const struct pdb *find_pdb(struct dotnet_lines *lines, const struct dotne
 	return pdb;
 }
 
-bool dotnet_lines_find(struct dotnet_lines *lines, const struct dotnet_image *image,
-		       uint32_t method_rid, uint32_t il_offset, struct dotnet_line *line)
+void dotnet_lines_find(struct dotnet_lines *lines, const struct dotnet_image *image,
+		       uint32_t method_rid, uint32_t il_offset, struct frame *frame)
 {
 	const struct pdb *pdb = find_pdb(lines, image);
 	struct pdb_point point;
@@ -216,7 +221,8 @@ bool dotnet_lines_find(struct dotnet_lines *lines, const struct dotnet_image *im
 	if (!pdb || !pdb->metadata ||
 	    !pdb_find_point(pdb->metadata, method_rid, il_offset, &point) ||
 	    !pdb_document_name(pdb->metadata, point.document, &lines->source))
-		return false;
-	*line = (struct dotnet_line){ text_chars(&lines->source), point.line, point.column };
-	return true;
+		return;
+	frame->source = text_chars(&lines->source);
+	frame->line = point.line;
+	frame->column = point.column;
 }
