@@ -20,17 +20,11 @@ enum {
 	SIZE_MAX_READ = 1 << 28, /* what a target lets it grow to beyond that is left unread */
 };
 
-struct row {
-	struct perf_map_row row; /* first, with its start: base/sorted.h */
-	uint64_t order;		 /* of the file: a later row for the same place counts */
-	size_t name_at;		 /* in the map's names */
-};
-
 struct perf_map {
 	int fd;
 	off_t size_read;   /* of the file, when it was read */
 	struct text names; /* all of them, each with its NUL */
-	struct row *rows;
+	struct perf_map_row *rows;
 	size_t count;
 	size_t capacity;
 };
@@ -47,34 +41,32 @@ static int on_row(void *user, const struct mapparse_row *row)
 		return 0;
 	if (row->kind == MAPPARSE_KIND_METHOD && row->name)
 		name = row->name->canonical;
-	map->rows[map->count] = (struct row){
-		.row = { .start = { row->address },
-			 .size = row->size,
-			 .kind = row->kind,
-			 .tier = row->tier },
+	map->rows[map->count] = (struct perf_map_row){
+		.start = { row->address },
+		.size = row->size,
+		.kind = row->kind,
+		.tier = row->tier,
 		.order = map->count,
 		.name_at = map->names.length,
 	};
 	text_add_bytes(&map->names, name.start, name.length);
 	text_add_bytes(&map->names, "", 1);
-	if (!text_ok(&map->names))
-		return 0;
-	map->count++;
+	map->count += text_ok(&map->names);
 	return 0;
 }
 
 static int by_address(const void *left, const void *right)
 {
-	const struct row *a = left, *b = right;
+	const struct perf_map_row *a = left, *b = right;
 
-	if (a->row.start.value != b->row.start.value)
-		return a->row.start.value < b->row.start.value ? -1 : 1;
+	if (a->start.value != b->start.value)
+		return a->start.value < b->start.value ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static bool overlap(const struct row *before, const struct row *after)
+static bool overlap(const struct perf_map_row *before, const struct perf_map_row *after)
 {
-	return after->row.start.value - before->row.start.value < before->row.size;
+	return after->start.value - before->start.value < before->size;
 }
 
 /* Of rows that lie in each other only the one written last is still true. */
@@ -86,7 +78,7 @@ static void sort_rows(struct perf_map *map)
 		return;
 	qsort(map->rows, map->count, sizeof(*map->rows), by_address);
 	for (size_t i = 0; i < map->count; i++) {
-		const struct row *row = &map->rows[i];
+		const struct perf_map_row *row = &map->rows[i];
 
 		while (kept && overlap(&map->rows[kept - 1], row) &&
 		       map->rows[kept - 1].order < row->order)
@@ -96,7 +88,7 @@ static void sort_rows(struct perf_map *map)
 	}
 	map->count = kept;
 	for (size_t i = 0; i < kept; i++)
-		map->rows[i].row.name = text_chars(&map->names) + map->rows[i].name_at;
+		map->rows[i].name = text_chars(&map->names) + map->rows[i].name_at;
 }
 
 /* Where the last whole line ends: the runtime may be writing the next one. */
@@ -171,7 +163,7 @@ void perf_map_destroy(struct perf_map *map)
 const struct perf_map_row *perf_map_find(const struct perf_map *map, struct address address)
 {
 	size_t count = sorted_up_to(map->rows, map->count, sizeof(*map->rows), address.value);
-	const struct perf_map_row *row = count ? &map->rows[count - 1].row : NULL;
+	const struct perf_map_row *row = count ? &map->rows[count - 1] : NULL;
 
 	return row && address.value - row->start.value < row->size ? row : NULL;
 }
@@ -183,5 +175,5 @@ size_t perf_map_count(const struct perf_map *map)
 
 const struct perf_map_row *perf_map_row(const struct perf_map *map, size_t index)
 {
-	return &map->rows[index].row;
+	return &map->rows[index];
 }

@@ -15,11 +15,13 @@
 struct perf_map;
 
 struct perf_map_row {
-	struct address start;
+	struct address start; /* first: base/sorted.h */
 	uint64_t size;
 	enum mapparse_kind kind;
 	enum mapparse_tier tier;
 	const char *name; /* canonical for methods, as written for others; owned by the map */
+	size_t name_at;	  /* in the map's names */
+	uint64_t order;	  /* of the file: a later row for the same place counts */
 };
 
 /* Read the map behind @fd, which is taken over. NULL without memory. */
