@@ -14,7 +14,6 @@ enum { NAME_MAX_BYTES = 1024 };
 
 static const char unknown[] = "?";
 static const char map_separator[] = ", ";
-static const char map_function_open[] = " (";
 
 /* All that is needed to name a body; of a MethodDef the instance is empty. */
 struct named {
@@ -25,18 +24,13 @@ struct named {
 
 static bool find_named(struct named *named, const struct r2r_body *body)
 {
-	const struct r2r *r2r = body->r2r;
-
 	named->is_instance = body->instance != 0;
-	if (named->is_instance) {
-		if (!r2r_instance_read(&named->instance, r2r, body->instance))
-			return false;
+	if (!named->is_instance)
+		named->metadata = r2r_metadata(body->r2r, body->component);
+	else if (r2r_instance_read(&named->instance, body->r2r, body->instance))
 		named->metadata = named->instance.metadata;
-	} else {
-		if (body->component >= r2r->component_count)
-			return false;
-		named->metadata = r2r_metadata(r2r, body->component);
-	}
+	else
+		return false;
 	return named->metadata != NULL;
 }
 
@@ -103,16 +97,12 @@ static uint32_t add_owner(const struct named *named, const struct r2r_body *body
 	return owner.arg_count;
 }
 
-static const char *method_name_of(const struct named *named, const struct r2r_body *body)
-{
-	return body->method_rid ? metadata_method_name(named->metadata, body->method_rid) :
-				  metadata_member_ref_name(named->metadata, body->member_ref_rid);
-}
-
 static void add_method_name(const struct named *named, const struct r2r_body *body,
 			    struct text *out)
 {
-	const char *name = method_name_of(named, body);
+	const char *name = body->method_rid ?
+				   metadata_method_name(named->metadata, body->method_rid) :
+				   metadata_member_ref_name(named->metadata, body->member_ref_rid);
 
 	text_add_bytes(out, name, strnlen(name, NAME_MAX_BYTES));
 }
@@ -134,15 +124,6 @@ static bool add_args(struct signature *s, uint32_t count, struct text *out)
 	if (count > 0)
 		signature_add_params(s, count, SIGNATURE_CLR, out);
 	return s->unnamed;
-}
-
-static bool add_method_args(const struct named *named, const struct r2r_body *body,
-			    struct text *out)
-{
-	struct signature s;
-
-	r2r_signature_init(&s, body->r2r, named->instance.method_args, named->instance.context);
-	return add_args(&s, named->instance.method_arg_count, out);
 }
 
 /* Its parameters, as the definition has them. */
@@ -168,10 +149,9 @@ void r2r_body_short_name(const struct r2r_body *body, struct method_name *name)
 	struct signature args;
 
 	method_name_clear(name);
-	if (body->type_rid && body->method_rid && body->component < body->r2r->component_count &&
-	    r2r_metadata(body->r2r, body->component)) {
+	named.metadata = r2r_metadata(body->r2r, body->component);
+	if (body->type_rid && body->method_rid && named.metadata) {
 		/* Both rows are known: there is no need to read the signature. */
-		named.metadata = r2r_metadata(body->r2r, body->component);
 		metadata_type_name(named.metadata, body->type_rid, &name->type);
 		add_method_name(&named, body, &name->name);
 		return;
@@ -202,11 +182,12 @@ void r2r_body_name(const struct r2r_body *body, struct method_name *name)
 	type_args = add_owner(&named, body, &s, &name->type);
 	unnamed = add_args(&s, type_args, &name->type_args);
 	add_method_name(&named, body, &name->name);
-	if (named.is_instance)
-		unnamed |= add_method_args(&named, body, &name->method_args);
-	if (unnamed)
-		body->r2r->learnt->unnamed++;
-
+	if (named.is_instance) {
+		r2r_signature_init(&s, body->r2r, named.instance.method_args,
+				   named.instance.context);
+		unnamed |= add_args(&s, named.instance.method_arg_count, &name->method_args);
+	}
+	body->r2r->learnt->unnamed += unnamed;
 	add_params(&named, body, &name->params);
 }
 
@@ -229,7 +210,7 @@ void r2r_method_name(const struct r2r_method *method, struct method_name *name)
 static void set_map_style(struct signature *s)
 {
 	s->separator = map_separator;
-	s->function_open = map_function_open;
+	s->function_open = " (";
 }
 
 /* "Type[args]::", with the arguments kept for the signature that follows. */

@@ -15,9 +15,7 @@ enum {
 
 	/* Calling convention byte of a method signature. */
 	CONVENTION_MASK = 0x0f,
-	CONVENTION_FIELD = 0x06, /* this and what follows, up to 8, are no methods */
-	CONVENTION_LOCALS = 0x07,
-	CONVENTION_PROPERTY = 0x08,
+	CONVENTION_FIELD = 0x06, /* this and what follows are no methods, but for: */
 	CONVENTION_UNMANAGED = 0x09,
 	CONVENTION_GENERIC = 0x10,
 
@@ -111,21 +109,11 @@ static const char *primitive_name(uint8_t element, enum signature_style style)
 	return element < PRIMITIVES ? primitives[element][style] : NULL;
 }
 
-/* A TypeSpec's signature lies in a heap of its own; come back afterwards. */
-static void walk_type_spec(struct signature *s, uint32_t rid, enum signature_style style,
-			   struct text *out)
-{
-	struct cursor resume = s->at;
-
-	s->at = cursor_over(metadata_type_spec_signature(s->metadata, rid));
-	signature_add_type(s, style, out);
-	s->at = resume;
-}
-
 static void walk_token(struct signature *s, enum signature_style style, struct text *out)
 {
 	uint32_t token = metadata_compressed(&s->at);
 	uint32_t rid = token >> TOKEN_TAG_BITS;
+	const struct cursor resume = s->at;
 
 	if (!s->metadata) {
 		s->unnamed = true;
@@ -141,8 +129,10 @@ static void walk_token(struct signature *s, enum signature_style style, struct t
 		if (out)
 			metadata_type_ref_name(s->metadata, rid, out);
 		break;
-	case TOKEN_TYPE_SPEC:
-		walk_type_spec(s, rid, style, out);
+	case TOKEN_TYPE_SPEC: /* its signature lies in a heap of its own */
+		s->at = cursor_over(metadata_type_spec_signature(s->metadata, rid));
+		signature_add_type(s, style, out);
+		s->at = resume;
 		break;
 	default:
 		damage(s, out);
@@ -339,8 +329,7 @@ void signature_add_type(struct signature *s, enum signature_style style, struct 
 		walk_element(s, element, style, out);
 		s->depth--;
 	}
-	if (!cursor_ok(&s->at))
-		s->damaged = true;
+	s->damaged |= !cursor_ok(&s->at);
 }
 
 void signature_skip_type(struct signature *s)
@@ -372,29 +361,9 @@ bool signature_begin_method(struct signature *s, uint32_t *params)
 	if (convention & CONVENTION_GENERIC)
 		(void)metadata_compressed(&s->at);
 	*params = metadata_compressed(&s->at);
-	if (kind > CONVENTION_UNMANAGED ||
-	    (kind >= CONVENTION_FIELD && kind < CONVENTION_UNMANAGED))
-		s->damaged = true;
-	if (!cursor_ok(&s->at))
-		s->damaged = true;
+	s->damaged |=
+		(kind >= CONVENTION_FIELD && kind != CONVENTION_UNMANAGED) || !cursor_ok(&s->at);
 	return !s->damaged;
-}
-
-static void read_owner_token(struct signature *s, struct signature_owner *owner)
-{
-	uint32_t token = metadata_compressed(&s->at);
-	uint32_t rid = token >> TOKEN_TAG_BITS;
-
-	switch (token & TOKEN_TAG_MASK) {
-	case TOKEN_TYPE_DEF:
-		owner->type_rid = rid;
-		break;
-	case TOKEN_TYPE_REF:
-		owner->type_ref_rid = rid;
-		break;
-	default:
-		s->damaged = true;
-	}
 }
 
 bool signature_add_method_params(struct signature *s, struct text *out)
@@ -423,6 +392,7 @@ void signature_begin_owner(struct signature *s, struct signature_owner *owner)
 {
 	bool generic = false;
 	uint8_t element;
+	uint32_t token;
 
 	*owner = (struct signature_owner){ .metadata = s->metadata };
 	element = cursor_u8(&s->at);
@@ -440,16 +410,22 @@ void signature_begin_owner(struct signature *s, struct signature_owner *owner)
 		element = cursor_u8(&s->at);
 	}
 
-	if (element == ELEMENT_CLASS || element == ELEMENT_VALUE_TYPE)
-		read_owner_token(s, owner);
-	else if (primitive_name(element, SIGNATURE_CLR))
+	if (element == ELEMENT_CLASS || element == ELEMENT_VALUE_TYPE) {
+		token = metadata_compressed(&s->at);
+		if ((token & TOKEN_TAG_MASK) == TOKEN_TYPE_DEF)
+			owner->type_rid = token >> TOKEN_TAG_BITS;
+		else if ((token & TOKEN_TAG_MASK) == TOKEN_TYPE_REF)
+			owner->type_ref_rid = token >> TOKEN_TAG_BITS;
+		else
+			s->damaged = true;
+	} else if (primitive_name(element, SIGNATURE_CLR)) {
 		owner->primitive = element;
-	else
+	} else {
 		s->damaged = true;
+	}
 	if (generic)
 		owner->arg_count = metadata_compressed(&s->at);
-	if (!cursor_ok(&s->at))
-		s->damaged = true;
+	s->damaged |= !cursor_ok(&s->at);
 }
 
 void signature_add_owner(struct signature *s, const struct signature_owner *owner, struct text *out)
