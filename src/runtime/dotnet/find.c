@@ -39,7 +39,7 @@ struct stub {
 struct search {
 	const struct dotnet_images *images;
 	struct jit *jit; /* NULL: unknown */
-	int (*fn)(const struct dotnet_match *match, void *ctx);
+	dotnet_match_fn fn;
 	void *ctx;
 
 	const struct dotnet_image *code; /* whose bodies are being walked */
@@ -58,18 +58,6 @@ static int out_of_memory(const struct search *search)
 {
 	return error_set(search->match.err, -ENOMEM, "no memory to look for '%s'",
 			 pattern_text(search->match.pattern));
-}
-
-static int name_set_add(struct name_set *set, const char *name, const struct dotnet_image *image,
-			uint32_t method_rid)
-{
-	struct found_name *found;
-
-	if (!vector_reserve(&set->names, &set->capacity, set->count + 1))
-		return -ENOMEM;
-	found = &set->names[set->count];
-	*found = (struct found_name){ strdup(name), image, method_rid };
-	return found->name ? (set->count++, 0) : -ENOMEM;
 }
 
 static void name_set_deinit(struct name_set *set)
@@ -116,17 +104,28 @@ static int emit_compiled(struct search *search, const struct dotnet_image *image
 	return result;
 }
 
-/* The open name, without arguments: what a definition and its instantiations have in common. */
-static const char *spell_open(struct search *search)
+/*
+ * Note the open name, without arguments: what a definition, row @method_rid of @image, and its
+ * instantiations (NULL) have in common.
+ */
+static int name_set_add(struct search *search, struct name_set *set,
+			const struct dotnet_image *image, uint32_t method_rid)
 {
+	const struct method_name *name = &search->match.name;
+	struct found_name *found;
+
 	text_clear(&search->spelled);
-	text_add_printable(&search->spelled, text_chars(&search->match.name.type));
+	text_add_printable(&search->spelled, text_chars(&name->type));
 	text_add(&search->spelled, "::");
-	text_add_printable(&search->spelled, text_chars(&search->match.name.name));
+	text_add_printable(&search->spelled, text_chars(&name->name));
 	text_add_char(&search->spelled, '(');
-	text_add_printable(&search->spelled, text_chars(&search->match.name.params));
+	text_add_printable(&search->spelled, text_chars(&name->params));
 	text_add_char(&search->spelled, ')');
-	return text_chars(&search->spelled);
+	if (!vector_reserve(&set->names, &set->capacity, set->count + 1))
+		return out_of_memory(search);
+	found = &set->names[set->count];
+	*found = (struct found_name){ strdup(text_chars(&search->spelled)), image, method_rid };
+	return found->name ? (set->count++, 0) : out_of_memory(search);
 }
 
 /* Of a generic method some instantiations may match, and not others. */
@@ -228,9 +227,7 @@ static int match_definition(struct search *search, const struct dotnet_image *im
 		return emit(search, &match);
 	}
 	if (generic)
-		return name_set_add(&search->definitions, spell_open(search), image, method) ?
-			       out_of_memory(search) :
-			       0;
+		return name_set_add(search, &search->definitions, image, method);
 	if (search->jit && jit_has_method(search->jit, image, method))
 		return 0;
 	return emit(search, &match);
@@ -277,7 +274,7 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 {
 	struct search *search = ctx;
 	struct dotnet_match match = { .kind = MATCH_BODY, .image = search->code, .body = *body };
-	int matches;
+	int result;
 
 	if (!body->instance)
 		return 0;
@@ -285,15 +282,14 @@ static int match_instance(const struct r2r_body *body, void *ctx)
 	if (!name_match_possible(&search->match))
 		return 0;
 	r2r_body_name(body, &search->match.name);
-	matches = name_match_test(&search->match, r2r_metadata(body->r2r, body->component),
-				  body->type_rid);
-	if (matches <= 0)
-		return matches;
-	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
-		return out_of_memory(search);
+	result = name_match_test(&search->match, r2r_metadata(body->r2r, body->component),
+				 body->type_rid);
+	if (result <= 0)
+		return result;
 	search->definition = (struct r2r_method){ r2r_body_metadata(body), body->method_rid,
 						  body->member_ref_rid };
-	return emit(search, &match);
+	result = name_set_add(search, &search->instances, NULL, 0);
+	return result ? result : emit(search, &match);
 }
 
 /* All bodies of one method that was compiled at run time, if it matches. */
@@ -314,9 +310,8 @@ static int match_jit_method(struct search *search, const struct jit_method *meth
 				 metadata ? metadata_method_type(metadata, method->is.rid) : 0);
 	if (result <= 0)
 		return result;
-	if (name_set_add(&search->instances, spell_open(search), NULL, 0))
-		return out_of_memory(search);
-	return emit_compiled(search, image, method, false);
+	result = name_set_add(search, &search->instances, NULL, 0);
+	return result ? result : emit_compiled(search, image, method, false);
 }
 
 static int search_jit(struct search *search)
@@ -333,21 +328,22 @@ static int search_jit(struct search *search)
 static int emit_uninstantiated(struct search *search)
 {
 	struct name_set *found = &search->instances;
-	struct dotnet_match match = { .kind = MATCH_NOT_COMPILED };
 	int result = 0;
 
 	if (found->count)
 		qsort(found->names, found->count, sizeof(*found->names), by_name);
 	for (size_t i = 0; i < search->definitions.count && result == 0; i++) {
 		const struct found_name *name = &search->definitions.names[i];
+		const struct dotnet_match match = {
+			.kind = MATCH_NOT_COMPILED,
+			.method = name->name,
+			.image = name->image,
+			.definition = { name->image->metadata, name->method_rid, 0 },
+		};
 
 		if (found->count &&
 		    bsearch(name, found->names, found->count, sizeof(*name), by_name))
 			continue;
-		match.method = name->name;
-		match.image = name->image;
-		match.definition =
-			(struct r2r_method){ name->image->metadata, name->method_rid, 0 };
 		result = search->fn(&match, search->ctx);
 	}
 	return result;
@@ -365,8 +361,7 @@ static void search_deinit(struct search *search)
 }
 
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
-		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
-		struct error *err)
+		bool nested, dotnet_match_fn fn, void *ctx, struct error *err)
 {
 	struct search search = {
 		.images = images,
@@ -397,8 +392,7 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
 			 unsigned int what, struct pattern *pattern, bool nested,
-			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
-			 struct error *err)
+			 dotnet_match_fn fn, void *ctx, struct error *err)
 {
 	struct search search = {
 		.images = images,

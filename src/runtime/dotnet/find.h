@@ -60,15 +60,17 @@ enum { BODY_PARTS_MAX = 64 };
 bool precompiled_describe(const struct dotnet_image *image, const struct r2r_body *r2r_body,
 			  struct method_body *body, struct body_code codes[BODY_PARTS_MAX]);
 
+/* 0 to go on; anything else ends the search, and is returned. */
+typedef int (*dotnet_match_fn)(const struct dotnet_match *match, void *ctx);
+
 /*
- * @jit may be NULL. Call @fn for each method and body that @pattern matches; @fn returns 0 to go
- * on, anything else ends the search and is returned. An async method or iterator matches with its
- * state machine, and if @nested with the lambdas and local functions in it too.
+ * @jit may be NULL. Call @fn for each method and body that @pattern matches. An async method or
+ * iterator matches with its state machine, and if @nested with the lambdas and local functions in it
+ * too.
  * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
  */
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
-		bool nested, int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
-		struct error *err);
+		bool nested, dotnet_match_fn fn, void *ctx, struct error *err);
 
 enum dotnet_find_what {
 	FIND_DEFINITIONS = 1, /* MATCH_DEFINITION */
@@ -83,8 +85,7 @@ enum dotnet_find_what {
  */
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
 			 unsigned int what, struct pattern *pattern, bool nested,
-			 int (*fn)(const struct dotnet_match *match, void *ctx), void *ctx,
-			 struct error *err);
+			 dotnet_match_fn fn, void *ctx, struct error *err);
 
 /*
  * Does @name match, by itself or by its source method's (then @made_from says so)? Row @rid of
