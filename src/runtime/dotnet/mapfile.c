@@ -31,7 +31,7 @@ enum {
 struct walk {
 	struct mapfile *file;
 	bool checking; /* the first time: count, call nobody */
-	int (*fn)(const struct mapfile_method *method, void *ctx);
+	mapfile_fn fn;
 	void *ctx;
 	mapfile_tell tell;
 	void *tell_ctx;
@@ -400,9 +400,7 @@ void mapfile_deinit(struct mapfile *file)
 	*file = (struct mapfile){ .fd = -1 };
 }
 
-int mapfile_each(const struct mapfile *file,
-		 int (*fn)(const struct mapfile_method *method, void *ctx), void *ctx,
-		 struct error *err)
+int mapfile_each(const struct mapfile *file, mapfile_fn fn, void *ctx, struct error *err)
 {
 	struct mapfile copy = *file; /* counting is over, but the walk writes to its file */
 	_cleanup_(walk_deinit) struct walk walk = { .file = &copy, .fn = fn, .ctx = ctx };

@@ -56,12 +56,10 @@ struct mapfile_method {
 	bool agrees; /* that body has this name */
 };
 
-/*
- * Go through the methods that stand where a function of the image begins. @fn returns 0 to go on,
- * anything else ends the walk and is returned.
- */
-int mapfile_each(const struct mapfile *file,
-		 int (*fn)(const struct mapfile_method *method, void *ctx), void *ctx,
-		 struct error *err);
+/* 0 to go on; anything else ends the walk, and is returned. */
+typedef int (*mapfile_fn)(const struct mapfile_method *method, void *ctx);
+
+/* Go through the methods that stand where a function of the image begins. */
+int mapfile_each(const struct mapfile *file, mapfile_fn fn, void *ctx, struct error *err);
 
 #endif

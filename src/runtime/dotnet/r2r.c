@@ -155,10 +155,7 @@ static int read_instances(struct r2r *r2r, struct error *err)
 	if (place.size == 0)
 		return 0;
 	status = native_hashtable_init(&r2r->instances, pe_cursor(r2r->pe, place.rva), err);
-	if (status < 0)
-		return error_in(err, status, "its table of instantiations");
-	r2r->has_instances = true;
-	return 0;
+	return status < 0 ? error_in(err, status, "its table of instantiations") : 0;
 }
 
 static int read_image(struct r2r *r2r, struct error *err)
@@ -366,8 +363,7 @@ uint32_t r2r_read_function(struct cursor *c)
 }
 
 /* @fn, unless the entry is no code. */
-static int visit(const struct r2r *r2r, struct r2r_entry *entry,
-		 int (*fn)(const struct r2r_entry *entry, void *ctx), void *ctx)
+static int visit(const struct r2r *r2r, struct r2r_entry *entry, r2r_entry_fn fn, void *ctx)
 {
 	struct rva end;
 
@@ -377,8 +373,7 @@ static int visit(const struct r2r *r2r, struct r2r_entry *entry,
 	return 0;
 }
 
-static int each_method(const struct r2r *r2r, uint32_t component,
-		       int (*fn)(const struct r2r_entry *entry, void *ctx), void *ctx)
+static int each_method(const struct r2r *r2r, uint32_t component, r2r_entry_fn fn, void *ctx)
 {
 	const struct native_array *methods = &r2r->components[component].methods;
 
@@ -403,8 +398,7 @@ static int each_method(const struct r2r *r2r, uint32_t component,
 	return 0;
 }
 
-static int each_instance(const struct r2r *r2r, int (*fn)(const struct r2r_entry *entry, void *ctx),
-			 void *ctx)
+static int each_instance(const struct r2r *r2r, r2r_entry_fn fn, void *ctx)
 {
 	struct native_hashtable_walk walk;
 	const struct cursor *image = &r2r->instances.image;
@@ -443,14 +437,13 @@ static int each_instance(const struct r2r *r2r, int (*fn)(const struct r2r_entry
 	return 0;
 }
 
-int r2r_each_entry(const struct r2r *r2r, int (*fn)(const struct r2r_entry *entry, void *ctx),
-		   void *ctx)
+int r2r_each_entry(const struct r2r *r2r, r2r_entry_fn fn, void *ctx)
 {
 	int status = 0;
 
 	for (uint32_t i = 0; status == 0 && i < r2r->component_count; i++)
 		status = each_method(r2r, i, fn, ctx);
-	if (status == 0 && r2r->has_instances)
+	if (status == 0 && r2r->instances.bucket_count)
 		status = each_instance(r2r, fn, ctx);
 	return status;
 }

@@ -285,8 +285,7 @@ static int damaged(const struct r2r *r2r, uint32_t table, struct error *err)
  * Entries do not overlap, so all their numbers together are no more than the table's bytes:
  * reading each list once takes no more work than that.
  */
-static int each_of_table(const struct r2r *r2r, uint32_t table,
-			 int (*fn)(const struct r2r_inlinee *inlinee, void *ctx), void *ctx,
+static int each_of_table(const struct r2r *r2r, uint32_t table, r2r_inlinee_fn fn, void *ctx,
 			 struct error *err)
 {
 	struct cursor whole = table_cursor(r2r, table);
@@ -314,8 +313,7 @@ static int each_of_table(const struct r2r *r2r, uint32_t table,
 	return found < 0 ? damaged(r2r, table, err) : 0;
 }
 
-int r2r_each_inlinee(const struct r2r *r2r, int (*fn)(const struct r2r_inlinee *inlinee, void *ctx),
-		     void *ctx, struct error *err)
+int r2r_each_inlinee(const struct r2r *r2r, r2r_inlinee_fn fn, void *ctx, struct error *err)
 {
 	int first_problem = 0;
 
@@ -334,8 +332,7 @@ int r2r_each_inlinee(const struct r2r *r2r, int (*fn)(const struct r2r_inlinee *
 }
 
 /* Inliners that are not in the image's version bubble, by the imports that check their IL. */
-static int each_import(struct r2r_inlinee *rest,
-		       int (*fn)(const struct r2r_method *inliner, void *ctx), void *ctx)
+static int each_import(struct r2r_inlinee *rest, r2r_inliner_fn fn, void *ctx)
 {
 	uint32_t count = next_number(rest);
 
@@ -354,8 +351,7 @@ static int each_import(struct r2r_inlinee *rest,
 	return cursor_ok(&rest->numbers) ? 0 : -EBADMSG;
 }
 
-int r2r_each_inliner(const struct r2r_inlinee *inlinee,
-		     int (*fn)(const struct r2r_method *inliner, void *ctx), void *ctx)
+int r2r_each_inliner(const struct r2r_inlinee *inlinee, r2r_inliner_fn fn, void *ctx)
 {
 	struct r2r_inlinee rest = *inlinee;
 	uint64_t rid = 0;

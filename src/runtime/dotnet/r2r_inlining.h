@@ -47,14 +47,16 @@ struct r2r_inlinee {
 /* False if the image has no table at all, so that nothing is known of its inlining. */
 bool r2r_has_inlining(const struct r2r *r2r);
 
+/* 0 to go on; anything else ends the walk, and is returned. */
+typedef int (*r2r_inlinee_fn)(const struct r2r_inlinee *inlinee, void *ctx);
+typedef int (*r2r_inliner_fn)(const struct r2r_method *inliner, void *ctx);
+
 /*
- * Call @fn for each method that methods of the image have inlined; @fn returns 0 to go on,
- * anything else ends the walk and is returned. One method may have entries in several tables.
- * -EBADMSG with @err set where a table is damaged; what came before it was good, and tables
+ * Call @fn for each method that methods of the image have inlined. One method may have entries
+ * in several tables. -EBADMSG with @err set where a table is damaged; what came before it was good, and tables
  * behind it are still read.
  */
-int r2r_each_inlinee(const struct r2r *r2r, int (*fn)(const struct r2r_inlinee *inlinee, void *ctx),
-		     void *ctx, struct error *err);
+int r2r_each_inlinee(const struct r2r *r2r, r2r_inlinee_fn fn, void *ctx, struct error *err);
 
 /* Read an entry again, by where it is. False if it is damaged. */
 bool r2r_inlinee_read(struct r2r_inlinee *inlinee, const struct r2r *r2r, uint32_t table,
@@ -64,8 +66,7 @@ bool r2r_inlinee_read(struct r2r_inlinee *inlinee, const struct r2r *r2r, uint32
  * Call @fn for each method that has @inlinee inlined, as above. -EBADMSG if the list is
  * damaged. A method in an assembly that is not at hand comes without metadata.
  */
-int r2r_each_inliner(const struct r2r_inlinee *inlinee,
-		     int (*fn)(const struct r2r_method *inliner, void *ctx), void *ctx);
+int r2r_each_inliner(const struct r2r_inlinee *inlinee, r2r_inliner_fn fn, void *ctx);
 
 /* Put the parts of a definition's name into @name (cleared first); its metadata must be at hand. */
 void r2r_method_name(const struct r2r_method *method, struct method_name *name);

@@ -103,9 +103,8 @@ struct r2r {
 	uint32_t function_count;
 	struct span hot_cold; /* pairs of RUNTIME_FUNCTION indexes: cold, hot */
 	uint32_t hot_cold_count;
-	struct native_hashtable instances;
-	bool has_instances;
-	struct metadata *manifest; /* owned; NULL if the image has none */
+	struct native_hashtable instances; /* without buckets if it has none */
+	struct metadata *manifest;	   /* owned; NULL if the image has none */
 	uint32_t component_count;
 	struct r2r_component *components;
 	const struct metadata *(*find_assembly)(const char *name, void *ctx);
@@ -127,8 +126,8 @@ struct r2r_entry {
 struct span r2r_section(const struct r2r *r2r, unsigned int type);
 
 /* Call @fn for each entry point; it ends the walk by returning something else than 0. */
-int r2r_each_entry(const struct r2r *r2r, int (*fn)(const struct r2r_entry *entry, void *ctx),
-		   void *ctx);
+typedef int (*r2r_entry_fn)(const struct r2r_entry *entry, void *ctx);
+int r2r_each_entry(const struct r2r *r2r, r2r_entry_fn fn, void *ctx);
 
 /* The runtime function @index as it stands. False if there is none or it is not code. */
 bool r2r_function(const struct r2r *r2r, uint32_t index, struct rva *begin, struct rva *end);
