@@ -176,11 +176,6 @@ static bool is_host(const struct runtime *runtime, const struct target_file *fil
 	return dotnet_images_have_named(&dotnet->images, file->name);
 }
 
-static int names(const struct runtime *runtime, const char *word, runtime_name_fn fn, void *ctx)
-{
-	return dotnet_names(&((const struct dotnet *)runtime)->images, word, fn, ctx);
-}
-
 static size_t near_misses(const struct runtime *runtime, const struct pattern *pattern,
 			  char **names, size_t max)
 {
@@ -315,7 +310,7 @@ const struct runtime_ops dotnet_ops = {
 	.is_host = is_host,
 	.find = dotnet_find_bodies,
 	.follow = &dotnet_follow_ops,
-	.names = names,
+	.names = dotnet_names,
 	.near_misses = near_misses,
 	.recheck_begin = recheck_begin,
 	.is_unchanged = dotnet_is_unchanged,

@@ -90,4 +90,12 @@ void dotnet_lines_find(struct dotnet_lines *lines, const struct dotnet_image *im
 int dotnet_tell_maps(struct dotnet_search *search);
 int dotnet_tell_perf_map(struct dotnet_search *search);
 
+/*
+ * Call @fn for what may follow @word, the beginning of a method's name or of a pattern with an
+ * image in front: the types and namespaces that begin so, up to the next dot or "::", and behind
+ * "::" the methods, without parameters. Some come several times. What @fn returns but 0 ends it.
+ * -ENOMEM.
+ */
+int dotnet_names(const struct runtime *runtime, const char *word, runtime_name_fn fn, void *ctx);
+
 #endif

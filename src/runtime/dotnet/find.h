@@ -109,13 +109,4 @@ void dotnet_state_machine_of(const struct method_name *name, const struct metada
 size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
 			  char **names, size_t max);
 
-/*
- * Call @fn for what may follow @word, the beginning of a method's name or of a pattern with an
- * image in front: the types and namespaces that begin so, up to the next dot or "::", and behind
- * "::" the methods, without parameters. Some come several times. What @fn returns but 0 ends it.
- * -ENOMEM.
- */
-int dotnet_names(const struct dotnet_images *images, const char *word, runtime_name_fn fn,
-		 void *ctx);
-
 #endif

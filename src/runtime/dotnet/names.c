@@ -3,7 +3,7 @@
  * Which names there are, for who has begun to write one; and which come closest to a pattern that
  * matched nothing. See find.h.
  */
-#include "runtime/dotnet/find.h"
+#include "runtime/dotnet/dotnet_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -126,9 +126,9 @@ static int tell_names(struct wanted *wanted, const struct metadata *metadata)
 	return result;
 }
 
-int dotnet_names(const struct dotnet_images *images, const char *word, runtime_name_fn fn,
-		 void *ctx)
+int dotnet_names(const struct runtime *runtime, const char *word, runtime_name_fn fn, void *ctx)
 {
+	const struct dotnet_images *images = &((const struct dotnet *)runtime)->images;
 	struct wanted wanted = wanted_of(word, fn, ctx);
 	int result = 0;
 
