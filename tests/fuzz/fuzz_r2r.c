@@ -125,7 +125,7 @@ static void look_at_process(struct span bytes)
 
 	if (dotnet_images_add(&images, &source, NULL))
 		return;
-	dotnet_images_link(&images);
+	dotnet_images_link_from(&images, 0);
 	for (uint32_t rid = 0; images.count > 0 && rid < MAX_ROWS; rid++)
 		(void)il_size_class(images.images[0], rid, UINT32_MAX);
 	if (dotnet_inlining_create(&inlining, &images, NULL) == 0) {

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
 	for (int i = printer.tokens ? 2 : 1; i < argc; i++)
 		add_image(&images, argv[i]);
-	dotnet_images_link(&images);
+	dotnet_images_link_from(&images, 0);
 	for (size_t i = 0; i < images.count; i++) {
 		const struct dotnet_image *image = images.images[i];
 		struct error err = { "" };

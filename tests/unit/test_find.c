@@ -30,7 +30,7 @@ static int open_zoo(void **state)
 	zoo = golden_read("zoo-r2r.dll");
 	source.bytes = golden_span(&zoo);
 	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
-	dotnet_images_link(&images);
+	dotnet_images_link_from(&images, 0);
 	assert_int_equal(images.count, 1);
 	assert_int_equal(images.problems, 0);
 	return 0;
@@ -268,7 +268,7 @@ UNIT_TEST(composites_whose_components_come_later)
 	uint32_t number;
 
 	add_image(&some, "zoo.r2r.dll", &composite);
-	dotnet_images_link(&some);
+	dotnet_images_link_from(&some, 0);
 	assert_null(first_component(&some, 0));
 	add_image(&some, "zoo.dll", &component);
 	assert_null(first_component(&some, 0));
@@ -279,7 +279,7 @@ UNIT_TEST(composites_whose_components_come_later)
 	dotnet_images_deinit(&some);
 
 	add_image(&reverse, "zoo.dll", &component);
-	dotnet_images_link(&reverse);
+	dotnet_images_link_from(&reverse, 0);
 	add_image(&reverse, "zoo.r2r.dll", &composite);
 	dotnet_images_link_from(&reverse, 1);
 	assert_ptr_equal(first_component(&reverse, 1), reverse.images[0]->metadata);
@@ -297,7 +297,7 @@ UNIT_TEST(components_stay_who_they_are)
 
 	add_image(&some, "zoo.r2r.dll", &composite);
 	add_image(&some, "zoo.dll", &component);
-	dotnet_images_link(&some);
+	dotnet_images_link_from(&some, 0);
 	assert_ptr_equal(first_component(&some, 0), some.images[1]->metadata);
 	add_image(&some, "zoo.dll", &zoo);
 	assert_string_equal(metadata_assembly_name(some.images[2]->metadata),
@@ -359,7 +359,7 @@ UNIT_TEST(copies_share_bytes_alone)
 						(struct address){ 0x1000 }, DOTNET_COPY_METADATA,
 						&image, NULL),
 			 1);
-	dotnet_images_link(&some);
+	dotnet_images_link_from(&some, 0);
 	assert_int_equal(dotnet_images_copy(&copy, &some), 0);
 	assert_int_equal(copy.count, 3);
 	assert_int_equal(copy.compressed, 3);
@@ -393,7 +393,7 @@ UNIT_TEST(code_without_il)
 	struct pattern *pattern;
 
 	add_image(&tiny, "tiny-r2r.dll", &file);
-	dotnet_images_link(&tiny);
+	dotnet_images_link_from(&tiny, 0);
 	assert_int_equal(pattern_create(&pattern, "Tiny.Outer*::*", NULL), 0);
 	assert_int_equal(dotnet_find(&tiny, NULL, pattern, false, collect, &found, NULL), 0);
 	for (size_t i = 0; i < found.count; i++) {

@@ -42,7 +42,7 @@ static struct fixture open_images(const char *first, const char *second)
 	add_image(&fixture, golden_read(first), first);
 	if (second)
 		add_image(&fixture, golden_read(second), second);
-	dotnet_images_link(&fixture.images);
+	dotnet_images_link_from(&fixture.images, 0);
 	assert_int_equal(fixture.images.problems, 0);
 	return fixture;
 }
@@ -288,7 +288,7 @@ UNIT_TEST(damaged_tables)
 
 	find_entry(&file, 2, 0 << 2 | 1)[0] = 0xfe; /* 127 numbers: more than there are bytes */
 	add_image(&tiny, file, "tiny-r2r.dll");
-	dotnet_images_link(&tiny.images);
+	dotnet_images_link_from(&tiny.images, 0);
 	assert_int_equal(r2r_each_inlinee(tiny.images.images[0]->r2r, note_inlinee, &tiny, &err),
 			 -EBADMSG);
 	assert_string_equal(err.text, "its inlining info is damaged");
@@ -311,7 +311,7 @@ UNIT_TEST(a_damaged_list)
 
 	find_entry(&file, 3, 2 << 2)[3] = 9 << 1; /* the second inliner: row 10 of 5 */
 	add_image(&tiny, file, "tiny-r2r.dll");
-	dotnet_images_link(&tiny.images);
+	dotnet_images_link_from(&tiny.images, 0);
 	inlining = create_inlining(&tiny, 0);
 	assert_inliners(inlining, tiny.images.images[0]->metadata, 3, 1, MAP);
 	assert_inliners(inlining, tiny.images.images[0]->metadata, 2, 0, CTOR);
@@ -333,7 +333,7 @@ UNIT_TEST(images_that_do_not_say)
 	assert_non_null(found);
 	*found = 99;
 	add_image(&tiny, file, "tiny-r2r.dll");
-	dotnet_images_link(&tiny.images);
+	dotnet_images_link_from(&tiny.images, 0);
 	assert_false(r2r_has_inlining(tiny.images.images[0]->r2r));
 	inlining = create_inlining(&tiny, 0);
 	assert_inliners(inlining, tiny.images.images[0]->metadata, 2, 0, "");
@@ -358,7 +358,7 @@ static void look(struct span bytes)
 	struct dotnet_inlining *inlining;
 
 	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
-	dotnet_images_link(&images);
+	dotnet_images_link_from(&images, 0);
 	assert_int_equal(dotnet_inlining_create(&inlining, &images, NULL), 0);
 	for (uint32_t rid = 0; images.count > 0 && rid < 8; rid++) {
 		const struct r2r_method method = { images.images[0]->metadata, rid, 0 };

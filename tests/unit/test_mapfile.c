@@ -43,7 +43,7 @@ static struct zoo open_zoo(bool with_metadata)
 	}
 	source.bytes = golden_span(&zoo.image);
 	assert_int_equal(dotnet_images_add(&zoo.images, &source, NULL), 0);
-	dotnet_images_link(&zoo.images);
+	dotnet_images_link_from(&zoo.images, 0);
 	assert_int_equal(zoo.images.count, 1);
 	zoo.map = strndup((const char *)map.bytes, map.size);
 	golden_free(&map);

@@ -31,7 +31,7 @@ static struct dotnet_images open_zoo(uint64_t place)
 	};
 
 	assert_int_equal(dotnet_images_add(&images, &source, NULL), 0);
-	dotnet_images_link(&images);
+	dotnet_images_link_from(&images, 0);
 	return images;
 }
 

@@ -153,7 +153,7 @@ UNIT_TEST(lambdas_on_request)
 
 	add_pattern(&w, "Zoo.Generics::Use");
 	add_image(&w.dotnet.images, "zoo.dll", golden_span(&files.zoo));
-	dotnet_images_link(&w.dotnet.images);
+	dotnet_images_link_from(&w.dotnet.images, 0);
 	start(&w, true);
 	plain = watch_row_count(w.watch);
 	must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));

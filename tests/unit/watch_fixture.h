@@ -173,7 +173,7 @@ static inline void open_zoo(struct watching *w, const char *first, const char *s
 		add_pattern(w, patterns[i]);
 	add_image(&w->dotnet.images, "zoo.dll", golden_span(&files.zoo));
 	assert_int_equal(w->dotnet.images.count, 1);
-	dotnet_images_link(&w->dotnet.images);
+	dotnet_images_link_from(&w->dotnet.images, 0);
 	start(w, true);
 }
 

@@ -207,7 +207,7 @@ int dotnet_images_copy(struct dotnet_images *copy, const struct dotnet_images *i
 			return -ENOMEM;
 		}
 	}
-	dotnet_images_link(copy);
+	dotnet_images_link_from(copy, 0);
 	return 0;
 }
 
@@ -300,11 +300,6 @@ static const struct metadata *find_reference(const char *name, void *ctx)
 	return find_assembly(ctx, 0, name);
 }
 
-void dotnet_images_link(struct dotnet_images *images)
-{
-	dotnet_images_link_from(images, 0);
-}
-
 /* Give the composite image numbered @number the metadata of components, if either is new. */
 static void link_components(const struct dotnet_images *images, size_t number, size_t first)
 {
@@ -365,7 +360,7 @@ struct dotnet_image *dotnet_images_find(const struct dotnet_images *images, size
 static const struct dotnet_image *find_composite(const struct dotnet_images *images,
 						 struct span name)
 {
-	for (size_t i = 0; i < images->count; i++) {
+	for (size_t i = 0; name.start && i < images->count; i++) {
 		const struct dotnet_image *image = images->images[i];
 
 		if (image->kind == R2R_COMPOSITE && image->r2r &&
@@ -380,17 +375,14 @@ const struct dotnet_image *dotnet_images_code_of(const struct dotnet_images *ima
 						 const struct dotnet_image *image,
 						 uint32_t *component)
 {
-	const struct dotnet_image *composite = NULL;
-	struct span owner;
+	const struct dotnet_image *composite;
 
 	*component = 0;
 	if (image->kind == R2R_IMAGE)
 		return image->r2r ? image : NULL;
 	if (image->kind != R2R_COMPONENT)
 		return NULL;
-	owner = r2r_owner_composite(&image->pe);
-	if (owner.start)
-		composite = find_composite(images, owner);
+	composite = find_composite(images, r2r_owner_composite(&image->pe));
 	if (!composite)
 		return NULL;
 	for (uint32_t c = 0; c < r2r_component_count(composite->r2r); c++) {

@@ -80,14 +80,9 @@ int dotnet_images_add_copy(struct dotnet_images *images, uint8_t *bytes, size_t 
 			   struct dotnet_image **image, struct error *err);
 
 /*
- * After the last image was added: give composite images the metadata of their components, and
- * each image that of the assemblies it was compiled with. The images must stay where they are.
- */
-void dotnet_images_link(struct dotnet_images *images);
-
-/*
- * The same for those from number @first on. The others stay as they are, but for composite images
- * that get a component.
+ * After images were added, from number @first on: give composite images the metadata of their
+ * components, and each image that of the assemblies it was compiled with. The others stay as they
+ * are, but for composite images that get a component. The images must stay where they are.
  */
 void dotnet_images_link_from(struct dotnet_images *images, size_t first);
 
