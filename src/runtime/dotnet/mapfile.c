@@ -230,20 +230,16 @@ static int walk_run(struct walk *walk, struct mapparse_header *header, struct er
 
 /* Ties to an image ---------------------------------------------------------------------- */
 
-static bool stem_is(const char *file_name, struct mapparse_slice stem)
-{
-	const char *dot = strrchr(file_name, '.');
-	size_t length = dot ? (size_t)(dot - file_name) : strlen(file_name);
-
-	return length == stem.length && memcmp(file_name, stem.start, length) == 0;
-}
-
 /* "app" of app.map, app.ni.{MVID}.map, app.ni.r2rmap and app.map.csv means app.dll. */
 static const struct dotnet_image *find_image(const struct dotnet_images *images,
 					     struct mapparse_slice stem)
 {
 	for (size_t i = 0; i < images->count; i++) {
-		if (stem_is(images->images[i]->name, stem))
+		const char *name = images->images[i]->name;
+		const char *dot = strrchr(name, '.');
+		size_t length = dot ? (size_t)(dot - name) : strlen(name);
+
+		if (length == stem.length && memcmp(name, stem.start, length) == 0)
 			return images->images[i];
 	}
 	return NULL;
@@ -268,9 +264,8 @@ static int check_signature(const struct mapfile *file, const struct mapparse_hea
 	 * Without an entry the image was compiled without a map. And an equal signature only says
 	 * that the same IL was compiled: in both cases the rows have to tell.
 	 */
-	if (!header->has_signature || !has_entry || !signature.start)
-		return 0;
-	if (memcmp(signature.start, header->signature, SIGNATURE_BYTES) == 0)
+	if (!header->has_signature || !has_entry || !signature.start ||
+	    memcmp(signature.start, header->signature, SIGNATURE_BYTES) == 0)
 		return 0;
 	return another_build(file, "their signatures differ", err);
 }

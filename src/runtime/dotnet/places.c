@@ -28,27 +28,24 @@ static void classify_fields(struct classified *out, const struct value_type *typ
 				nesting - 1);
 }
 
+static bool begins(const struct value_type *type, const char *name)
+{
+	return strncmp(type->name, name, strlen(name)) == 0;
+}
+
 /* Those of the CPU's vectors are passed in memory, whatever their size. */
 static bool is_vector(const struct value_type *type)
 {
-	static const char *const names[] = {
-		"System.Runtime.Intrinsics.Vector128<",
-		"System.Runtime.Intrinsics.Vector256<",
-		"System.Runtime.Intrinsics.Vector512<",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strncmp(type->name, names[i], strlen(names[i])) == 0)
-			return true;
-	}
-	return false;
+	return begins(type, "System.Runtime.Intrinsics.Vector128<") ||
+	       begins(type, "System.Runtime.Intrinsics.Vector256<") ||
+	       begins(type, "System.Runtime.Intrinsics.Vector512<");
 }
 
 /* Of which it was not measured where they are. */
 static bool is_strange(const struct value_type *type)
 {
-	return strncmp(type->name, "System.Runtime.Intrinsics.Vector64<", 35) == 0 ||
-	       strncmp(type->name, "System.Numerics.Vector", 22) == 0;
+	return begins(type, "System.Runtime.Intrinsics.Vector64<") ||
+	       begins(type, "System.Numerics.Vector");
 }
 
 static bool is_empty(const struct value_type *type)

@@ -135,12 +135,11 @@ enum r2r_kind r2r_kind_of(const struct pe *pe)
 struct span r2r_owner_composite(const struct pe *pe)
 {
 	struct r2r_header header;
-	struct pe_directory place;
+	struct pe_directory place = { .size = 0 };
 	struct span name;
 
-	if (!r2r_header_find(&header, pe))
-		return (struct span){ 0 };
-	place = r2r_header_section(&header, R2R_SECTION_OWNER_COMPOSITE);
+	if (r2r_header_find(&header, pe))
+		place = r2r_header_section(&header, R2R_SECTION_OWNER_COMPOSITE);
 	if (place.size == 0)
 		return (struct span){ 0 };
 	name = pe_bytes(pe, place.rva, place.size);
