@@ -15,10 +15,6 @@ enum {
 	MAJOR_OLDEST = 6,  /* .NET 6; older ones have other signatures */
 	MAJOR_NEWEST = 26, /* .NET 11 */
 
-	/* From 6.3 on one module index means the manifest's metadata itself. */
-	MANIFEST_INDEX_MAJOR = 6,
-	MANIFEST_INDEX_MINOR = 3,
-
 	FUNCTION_BYTES = 12,
 	HOT_COLD_BYTES = 8,
 	COMPONENT_BYTES = 16,
@@ -273,18 +269,6 @@ struct span r2r_component_metadata(const struct r2r *r2r, uint32_t component)
 	return metadata_of_header(r2r->pe, r2r->components[component].cli_header);
 }
 
-/* The AssemblyRef row of the manifest that module @index means, given the image's own rows. */
-static uint32_t manifest_row(const struct r2r *r2r, uint32_t index, uint32_t own_refs)
-{
-	bool indexes_itself = r2r->header.major > MANIFEST_INDEX_MAJOR ||
-			      r2r->header.minor >= MANIFEST_INDEX_MINOR;
-
-	/* Either way the first index after the image's own is no AssemblyRef. */
-	if (index == own_refs + 1 && !indexes_itself)
-		return 0;
-	return index > own_refs + 1 ? index - own_refs - 1 : 0;
-}
-
 const struct metadata *r2r_component_named(const struct r2r *r2r, const char *name,
 					   uint32_t *component)
 {
@@ -327,11 +311,12 @@ const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_
 		return NULL;
 	if (index <= own_refs)
 		return assembly_by_name(r2r, metadata_assembly_ref_name(own, index), component);
+	/* From 6.3 on it means the manifest's metadata itself; before, too, it is no AssemblyRef. */
 	if (index == own_refs + 1)
 		return r2r->manifest;
 
-	row = manifest_row(r2r, index, own_refs);
-	if (r2r->composite && row > 0 && row <= r2r->component_count) {
+	row = index - own_refs - 1;
+	if (r2r->composite && row <= r2r->component_count) {
 		*component = row - 1;
 		return r2r_metadata(r2r, row - 1);
 	}
