@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "base/vector.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/pinvoke.h"

@@ -79,14 +79,13 @@ size_t exit_parts_compiled(const struct clr *clr, struct address code, struct sp
 	uint32_t count = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
 	uint64_t at = clr_field(clr, &look, header, CODE_UNWINDS);
 	uint8_t unwinds[EXITS_PARTS_MAX * EXIT_UNWIND_BYTES];
+	struct span list = { .start = unwinds };
 
 	if (look.bad || count > EXITS_PARTS_MAX)
 		return 0;
-	look_copy(&look, at, unwinds, (size_t)count * EXIT_UNWIND_BYTES);
-	if (look.bad)
-		return 0;
-	return exit_parts_unwound(
-		code, bytes, (struct span){ unwinds, (size_t)count * EXIT_UNWIND_BYTES }, parts);
+	list.size = (size_t)count * EXIT_UNWIND_BYTES;
+	look_copy(&look, at, unwinds, list.size);
+	return look.bad ? 0 : exit_parts_unwound(code, bytes, list, parts);
 }
 
 bool exit_read_pe(void *ctx, uint64_t at, void *to, size_t size)

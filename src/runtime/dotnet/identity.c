@@ -17,22 +17,17 @@ enum {
 	IMPL_NO_OPTIMIZATION = 0x40,
 };
 
-static uint32_t token(enum metadata_table table, uint32_t row)
-{
-	return (uint32_t)table << TOKEN_TABLE_SHIFT | (row & TOKEN_ROW);
-}
-
 struct method_id dotnet_method_id(const struct r2r_method *method)
 {
+	const uint32_t table = method->method_rid ? TABLE_METHOD_DEF : TABLE_MEMBER_REF;
+	const uint32_t row = method->method_rid ? method->method_rid : method->member_ref_rid;
 	struct method_id id = { .runtime = RUNTIME_DOTNET };
 
 	if (!method->metadata)
 		return id;
 	id.module = metadata_module(method->metadata);
-	if (method->method_rid)
-		id.token = token(TABLE_METHOD_DEF, method->method_rid);
-	else if (method->member_ref_rid)
-		id.token = token(TABLE_MEMBER_REF, method->member_ref_rid);
+	if (row)
+		id.token = table << TOKEN_TABLE_SHIFT | (row & TOKEN_ROW);
 	return id;
 }
 

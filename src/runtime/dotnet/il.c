@@ -27,7 +27,6 @@ enum {
 
 	LOCALS_SIGNATURE = 0x07,
 
-	OP_SWITCH = 0x45,
 	OP_PREFIX = 0xfe,
 };
 

@@ -314,9 +314,9 @@ static bool is_non_versionable(const struct metadata *metadata, uint32_t method_
 {
 	struct metadata_attribute attribute;
 
-	for (uint32_t i = 0; i < ATTRIBUTES_MAX; i++) {
-		if (!metadata_method_attribute(metadata, method_rid, i, &attribute))
-			return false;
+	for (uint32_t i = 0;
+	     i < ATTRIBUTES_MAX && metadata_method_attribute(metadata, method_rid, i, &attribute);
+	     i++) {
 		if (strcmp(attribute.type, "NonVersionableAttribute") == 0)
 			return true;
 	}

@@ -42,22 +42,19 @@ bool metadata_method_is_generic(const struct metadata *metadata, uint32_t method
 /* The short name of the type whose constructor an attribute calls. */
 static const char *attribute_type(const struct metadata *metadata, uint32_t constructor)
 {
-	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS;
-	enum metadata_table table;
+	uint32_t rid = constructor >> CONSTRUCTOR_TAG_BITS,
+		 tag = constructor & CONSTRUCTOR_TAG_MASK;
+	enum metadata_table table = TABLE_TYPE_DEF;
 
-	switch (constructor & CONSTRUCTOR_TAG_MASK) {
-	case CONSTRUCTOR_METHOD_DEF:
-		return metadata_type_short_name(metadata, metadata_method_type(metadata, rid));
-	case CONSTRUCTOR_MEMBER_REF:
+	if (tag == CONSTRUCTOR_METHOD_DEF)
+		rid = metadata_method_type(metadata, rid);
+	else if (tag == CONSTRUCTOR_MEMBER_REF)
 		rid = metadata_member_ref_parent(metadata, rid, &table);
-		if (rid && table == TABLE_TYPE_REF)
-			return metadata_string_cell(metadata, TABLE_TYPE_REF, rid, TYPE_NAME);
-		if (rid && table == TABLE_TYPE_DEF)
-			return metadata_type_short_name(metadata, rid);
+	else
 		return "";
-	default:
-		return "";
-	}
+	return rid && (table == TABLE_TYPE_DEF || table == TABLE_TYPE_REF) ?
+		       metadata_string_cell(metadata, table, rid, TYPE_NAME) :
+		       "";
 }
 
 bool metadata_method_attribute(const struct metadata *metadata, uint32_t method_rid, uint32_t index,

@@ -45,14 +45,13 @@ static int attributed(const struct metadata *metadata, uint32_t method, const ch
 {
 	struct metadata_attribute attribute;
 
-	for (uint32_t i = 0; i < ATTRIBUTES_MAX; i++) {
-		struct cursor c;
+	for (uint32_t i = 0;
+	     i < ATTRIBUTES_MAX && metadata_method_attribute(metadata, method, i, &attribute);
+	     i++) {
+		struct cursor c = cursor_over(attribute.value);
 
-		if (!metadata_method_attribute(metadata, method, i, &attribute))
-			return 0;
 		if (!has_suffix(attribute.type, "StateMachineAttribute"))
 			continue;
-		c = cursor_over(attribute.value);
 		if (cursor_u16(&c) != ATTRIBUTE_PROLOG)
 			return 0;
 		return names_type(cursor_take(&c, metadata_compressed(&c)), made_type) ? 1 : -1;

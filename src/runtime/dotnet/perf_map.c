@@ -35,9 +35,8 @@ static int on_row(void *user, const struct mapparse_row *row)
 	struct perf_map *map = user;
 	struct mapparse_slice name = row->raw_name;
 
-	if (!row->is_absolute || row->size == 0 || map->count >= ROWS_MAX)
-		return 0;
-	if (!vector_reserve(&map->rows, &map->capacity, map->count + 1))
+	if (!row->is_absolute || row->size == 0 || map->count >= ROWS_MAX ||
+	    !vector_reserve(&map->rows, &map->capacity, map->count + 1))
 		return 0;
 	if (row->kind == MAPPARSE_KIND_METHOD && row->name)
 		name = row->name->canonical;

@@ -189,11 +189,6 @@ static const struct metadata *next_module(struct r2r_inlinee *inlinee)
 	return r2r_module(inlinee->r2r, next_number(inlinee), &component);
 }
 
-static void set_method(struct r2r_method *method, const struct metadata *metadata, uint32_t rid)
-{
-	*method = (struct r2r_method){ .metadata = metadata, .method_rid = rid };
-}
-
 /* Is it a row that there is, as far as that is known? */
 static bool is_method(const struct r2r_method *method)
 {
@@ -215,9 +210,10 @@ static bool read_cross_module(struct r2r_inlinee *inlinee)
 		if (!import_method(r2r, number >> INLINEE_SHIFT, &inlinee->method))
 			return false;
 	} else if (inlinee->modules) {
-		set_method(&inlinee->method, next_module(inlinee), number >> INLINEE_SHIFT);
+		inlinee->method =
+			(struct r2r_method){ next_module(inlinee), number >> INLINEE_SHIFT, 0 };
 	} else {
-		set_method(&inlinee->method, inlinee->own, number >> INLINEE_SHIFT);
+		inlinee->method = (struct r2r_method){ inlinee->own, number >> INLINEE_SHIFT, 0 };
 	}
 	/* What is said of a module that is not the inlinee's stands with the inliner. */
 	if (inlinee->modules)
@@ -230,9 +226,10 @@ static bool read_component(struct r2r_inlinee *inlinee)
 	uint32_t number = next_number(inlinee);
 
 	inlinee->modules = true;
-	set_method(&inlinee->method,
-		   number & NUMBER_HAS_MODULE ? next_module(inlinee) : inlinee->own,
-		   number >> NUMBER_SHIFT);
+	inlinee->method = (struct r2r_method){
+		.metadata = number & NUMBER_HAS_MODULE ? next_module(inlinee) : inlinee->own,
+		.method_rid = number >> NUMBER_SHIFT,
+	};
 	return true;
 }
 
@@ -365,7 +362,7 @@ int r2r_each_inliner(const struct r2r_inlinee *inlinee, r2r_inliner_fn fn, void 
 		rid += rest.modules ? number >> NUMBER_SHIFT : number;
 		if (rest.modules && number & NUMBER_HAS_MODULE)
 			metadata = next_module(&rest);
-		set_method(&inliner, metadata, rid > MAX_RID ? 0 : (uint32_t)rid);
+		inliner = (struct r2r_method){ metadata, rid > MAX_RID ? 0 : (uint32_t)rid, 0 };
 		if (!cursor_ok(&rest.numbers) || !is_method(&inliner))
 			return -EBADMSG;
 		status = fn(&inliner, ctx);

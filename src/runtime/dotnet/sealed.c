@@ -147,12 +147,9 @@ static struct neighbour pass_mark(struct heap *heap, const struct clr *clr,
 	look_at_gap(heap, before, start);
 	if (!start)
 		return now;
-	if (code_body_read(clr, &body) == CODE_IS_BODY && body.size <= heap->end - start) {
+	if (code_body_read(clr, &body) == CODE_IS_BODY && body.size <= heap->end - start)
 		now.end = end_of_body(heap, clr, &body);
-		return now;
-	}
-	/* It is as long as can be: to the next one's header. */
-	now.end = 0;
+	/* Else it is as long as can be: to the next one's header. */
 	return now;
 }
 

@@ -3,7 +3,6 @@
 #ifndef RUNTIME_DOTNET_TYPE_SPELLING_H
 #define RUNTIME_DOTNET_TYPE_SPELLING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/dotnet/signature.h"
