@@ -352,7 +352,7 @@ static int check_rows(struct walk *walk, struct error *err)
 int mapfile_init(struct mapfile *file, int fd, const char *name, const struct dotnet_images *images,
 		 mapfile_tell tell, void *ctx, struct error *err)
 {
-	struct walk walk = { .file = file, .tell = tell, .tell_ctx = ctx };
+	_cleanup_(walk_deinit) struct walk walk = { .file = file, .tell = tell, .tell_ctx = ctx };
 	struct mapparse_header header = { 0 };
 	struct mapparse_file_name parts;
 	int result;
@@ -368,20 +368,14 @@ int mapfile_init(struct mapfile *file, int fd, const char *name, const struct do
 			err, -EINVAL,
 			"%s is the map of a process, not of an image: leave it out, place-probe finds the target's own by itself",
 			name);
-	if (result == 0) {
-		file->image = find_image(images, parts.image);
-		result = file->image ? 1 : 0;
+	if (result == 0 && (file->image = find_image(images, parts.image))) {
+		result = check_target(file, &header, err);
+		result = result ? result : check_signature(file, &header, err);
+		result = result ? result : check_mvid(file, parts.mvid, err);
+		result = result ? result : check_sections(file, &header, err);
+		result = result ? result : check_rows(&walk, err);
+		result = result ? result : 1;
 	}
-	if (result == 1) {
-		int check = check_target(file, &header, err);
-
-		check = check ? check : check_signature(file, &header, err);
-		check = check ? check : check_mvid(file, parts.mvid, err);
-		check = check ? check : check_sections(file, &header, err);
-		check = check ? check : check_rows(&walk, err);
-		result = check ? check : 1;
-	}
-	walk_deinit(&walk);
 	if (result != 1)
 		mapfile_deinit(file);
 	return result;
