@@ -8,7 +8,6 @@
 #include "runtime/dotnet/inlining.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r.h"
-#include "runtime/dotnet/r2r_inlining.h"
 #include "base/error.h"
 #include "image/pe.h"
 #include "method/method_name.h"

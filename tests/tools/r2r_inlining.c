@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "runtime/dotnet/images.h"
-#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/dotnet/r2r.h"
 #include "base/error.h"
 #include "method/method_name.h"
 #include "tests/tools/files.h"

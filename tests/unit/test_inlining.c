@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* r2r_inlining.h and inlining.h: which methods have inlined which. */
+/* r2r.h and inlining.h: which methods have inlined which. */
 #include "base/cleanup.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"

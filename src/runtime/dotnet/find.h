@@ -12,7 +12,7 @@
 
 #include "method/body.h"
 #include "runtime/dotnet/images.h"
-#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/dotnet/r2r.h"
 #include "runtime/runtime.h"
 
 struct error;

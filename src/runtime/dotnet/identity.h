@@ -7,7 +7,7 @@
 #define RUNTIME_DOTNET_IDENTITY_H
 
 #include "method/method_id.h"
-#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/dotnet/r2r.h"
 
 struct dotnet_images;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which precompiled methods of a process have inlined a method: a call from them does not pass
- * by its body. Brings together what all images say (dotnet/r2r_inlining.h): the one that
+ * by its body. Brings together what all images say (r2r.h): the one that
  * defines the method, and those that were compiled together with it.
  */
 #ifndef RUNTIME_DOTNET_INLINING_H
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "runtime/dotnet/r2r_inlining.h"
+#include "runtime/dotnet/r2r.h"
 
 struct dotnet_images;
 struct dotnet_inlining;

@@ -82,6 +82,7 @@ static int read_methods(struct r2r *r2r, struct r2r_component *component,
 	struct pe_directory place = r2r_header_section(header, R2R_SECTION_METHOD_ENTRY_POINTS);
 	int status;
 
+	component->inlining = r2r_header_section(header, R2R_SECTION_INLINING);
 	if (place.size == 0)
 		return 0;
 	status = native_array_init(&component->methods, pe_cursor(r2r->pe, place.rva), err);
@@ -116,7 +117,6 @@ static int read_components(struct r2r *r2r, struct span list, struct error *err)
 		if (!r2r_header_read_core(&header, pe_cursor(r2r->pe, rva)))
 			return error_set(err, -EBADMSG, "the header of its component %u is damaged",
 					 i);
-		component->inlining = r2r_header_section(&header, R2R_SECTION_INLINING);
 		status = read_methods(r2r, component, &header, &methods_left, err);
 		if (status < 0)
 			return status;
@@ -138,7 +138,6 @@ static int create_components(struct r2r *r2r, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %u components", r2r->component_count);
 	if (r2r->composite)
 		return read_components(r2r, list, err);
-	r2r->components[0].inlining = r2r_header_section(&r2r->header, R2R_SECTION_INLINING);
 	return read_methods(r2r, &r2r->components[0], &r2r->header, &methods_left, err);
 }
 
@@ -170,9 +169,7 @@ static int read_image(struct r2r *r2r, struct error *err)
 		status = metadata_create(&r2r->manifest, manifest, err);
 	if (status == 0)
 		status = create_components(r2r, err);
-	if (status == 0)
-		status = read_instances(r2r, err);
-	return status;
+	return status ? status : read_instances(r2r, err);
 }
 
 struct metadata *r2r_manifest(const struct r2r *r2r)

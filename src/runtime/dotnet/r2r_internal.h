@@ -14,7 +14,6 @@
 
 #include "runtime/dotnet/native_format.h"
 #include "runtime/dotnet/r2r.h"
-#include "runtime/dotnet/r2r_inlining.h"
 #include "runtime/dotnet/signature.h"
 #include "image/pe.h"
 
