@@ -149,9 +149,8 @@ static void name_in_file(struct dotnet_names *names, const struct raw_frame *raw
 {
 	struct file_offset in_image;
 	const struct dotnet_image *image =
-		raw->file ? dotnet_images_find(&names->dotnet->images, raw->file->number,
-					       mapping_offset(raw->row, raw->look_at), &in_image) :
-			    NULL;
+		dotnet_images_find(&names->dotnet->images, raw->file->number,
+				   mapping_offset(raw->row, raw->look_at), &in_image);
 	struct frame *frame;
 	struct rva rva;
 

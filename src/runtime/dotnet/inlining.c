@@ -155,9 +155,7 @@ static size_t image_of(const struct dotnet_inlining *inlining, const struct meta
 /* Has it a MethodDef in one of the images? A reference is resolved. */
 static bool is_defined(struct dotnet_inlining *inlining, struct r2r_method *method)
 {
-	if (!method->metadata)
-		return false;
-	return !method->member_ref_rid || find_definition(inlining, method);
+	return method->metadata && (!method->member_ref_rid || find_definition(inlining, method));
 }
 
 static int note_inlinee(const struct r2r_inlinee *inlinee, void *ctx)

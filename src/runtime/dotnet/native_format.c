@@ -121,14 +121,10 @@ int native_array_find(const struct native_array *array, uint32_t index, struct c
 			*element = node;
 			return 1;
 		}
-		if ((index & bit) == 0) {
-			if ((value & NODE_HAS_LEFT) == 0)
-				return 0;
-		} else {
-			if ((value & NODE_HAS_RIGHT) == 0)
-				return 0;
+		if ((value & (index & bit ? NODE_HAS_RIGHT : NODE_HAS_LEFT)) == 0)
+			return 0;
+		if (index & bit)
 			node = cursor_at(&array->image, node_offset + distance);
-		}
 	}
 
 	if (!cursor_ok(&node))

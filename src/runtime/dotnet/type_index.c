@@ -34,8 +34,7 @@ struct type_index {
 	struct instantiation *instantiations;
 	size_t instantiation_count;
 	size_t instantiation_capacity;
-	uint64_t listed_ms;
-	bool listed;
+	uint64_t listed_ms; /* instantiations; 0: not yet */
 	struct text name;
 };
 
@@ -219,7 +218,6 @@ static void list_module(const struct clr_module *module, void *ctx)
 
 static void list_instantiations(struct type_index *index)
 {
-	index->listed = true;
 	index->listed_ms = clock_now_ms();
 	index->instantiation_count = 0;
 	clr_types_forget_failures(&(*index->jit)->types);
@@ -251,8 +249,8 @@ uint64_t type_index_instantiation(struct type_index *index, const char *name)
 
 	if (!*index->jit)
 		return 0;
-	handle = index->listed ? find_instantiation(index, name) : 0;
-	if (!handle && (!index->listed || clock_now_ms() - index->listed_ms > RELIST_MS)) {
+	handle = find_instantiation(index, name);
+	if (!handle && (!index->listed_ms || clock_now_ms() - index->listed_ms > RELIST_MS)) {
 		list_instantiations(index);
 		handle = find_instantiation(index, name);
 	}
