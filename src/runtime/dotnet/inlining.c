@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "method/method_name.h"
@@ -397,11 +398,10 @@ void dotnet_inliners_deinit(struct dotnet_inliners *inliners)
 
 void dotnet_method_spell(const struct r2r_method *method, struct text *out)
 {
-	struct method_name name = { 0 };
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 
 	r2r_method_name(method, &name);
 	method_name_spell(&name, out);
-	method_name_deinit(&name);
 }
 
 /* malloc'd; NULL for want of memory. */
@@ -438,7 +438,7 @@ int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlin
 			   const struct dotnet_images *images, const struct method_id *id,
 			   size_t named)
 {
-	struct dotnet_inliners found;
+	_cleanup_(dotnet_inliners_deinit) struct dotnet_inliners found = { 0 };
 	struct r2r_method method;
 	int known;
 
@@ -446,11 +446,9 @@ int dotnet_method_inliners(struct method_inliners *inliners, struct dotnet_inlin
 	if (!inlining || !dotnet_method_find(images, id, &method))
 		return 0;
 	known = dotnet_inliners_find(&found, inlining, &method);
-	if (known >= 0) {
-		inliners->whole = known > 0;
-		inliners->method = spell(&method);
-		known = inliners->method && spell_first(inliners, &found, named) ? 0 : -ENOMEM;
-	}
-	dotnet_inliners_deinit(&found);
-	return known;
+	if (known < 0)
+		return known;
+	inliners->whole = known > 0;
+	inliners->method = spell(&method);
+	return inliners->method && spell_first(inliners, &found, named) ? 0 : -ENOMEM;
 }

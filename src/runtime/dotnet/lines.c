@@ -179,8 +179,8 @@ static void note_missed(struct dotnet_lines *lines, const struct search *search)
 	pdbs->missed++;
 	text_printf(&pdbs->where, "%s: no source lines: %.*s is not%s%s in the assembly itself\n",
 		    search->pdb->image->name, (int)search->link.name.size,
-		    search->link.name.start ? (const char *)search->link.name.start : "",
-		    text_chars(&search->places), search->places.length ? ", nor" : "");
+		    (const char *)search->link.name.start, text_chars(&search->places),
+		    search->places.length ? ", nor" : "");
 }
 
 /* An image whose PDB is not there is not looked at again. */
