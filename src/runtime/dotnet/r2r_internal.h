@@ -3,9 +3,8 @@
  * What the files of the ReadyToRun reader share:
  *   r2r_header.c    find and read the headers
  *   r2r.c           open an image, walk over its entry points
- *   r2r_instance.c  the signatures of instantiations
  *   r2r_body.c      entry points and addresses -> bodies, and a body's parts
- *   r2r_name.c      bodies -> names
+ *   r2r_name.c      the signatures of instantiations, bodies -> names
  *   r2r_inlining.c  which methods have inlined which
  *   r2r_debug.c     addresses -> offsets in IL
  */
