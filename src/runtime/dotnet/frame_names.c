@@ -33,25 +33,10 @@ struct dotnet_names {
 	struct method_name name;
 	struct text spelled;
 	struct text made_from;
-	struct dotnet_lines *lines; /* NULL: it was not needed yet */
+	struct dotnet_lines *lines; /* NULL: they are not wanted */
 };
 
 /* Lines of source ------------------------------------------------------------------------------ */
-
-static bool wants_lines(const struct dotnet_names *names)
-{
-	return names->dotnet->others->lines != LINES_NONE;
-}
-
-/* What @il_offset of row @rid of @image was written as. */
-static void set_line(struct dotnet_names *names, const struct dotnet_image *image, uint32_t rid,
-		     uint32_t il_offset, struct frame *frame)
-{
-	if (!names->lines)
-		names->lines = dotnet_lines_create(names->dotnet);
-	if (names->lines)
-		dotnet_lines_find(names->lines, image, rid, il_offset, frame);
-}
 
 /* The image with @metadata; of a composite the one that its component is. */
 static const struct dotnet_image *image_of(const struct dotnet_images *images,
@@ -82,11 +67,11 @@ static void set_precompiled_line(struct dotnet_names *names, const struct r2r_bo
 	const struct dotnet_image *image;
 	uint32_t il_offset;
 
-	if (!wants_lines(names))
+	if (!names->lines)
 		return;
 	image = image_of(&names->dotnet->images, r2r_body_metadata(body));
 	if (image && body->method_rid && r2r_find_il(body, rva, &il_offset))
-		set_line(names, image, body->method_rid, il_offset, frame);
+		dotnet_lines_find(names->lines, image, body->method_rid, il_offset, frame);
 }
 
 /* Of @offset, which is the call's, in the code at @code that the runtime compiled. */
@@ -95,9 +80,10 @@ static void set_compiled_line(struct dotnet_names *names, const struct clr_metho
 {
 	uint32_t il_offset;
 
-	if (wants_lines(names) && !method->dynamic && method->module && method->module->image &&
+	if (names->lines && !method->dynamic && method->module && method->module->image &&
 	    jit_find_il(names->dotnet->jit, code, offset, &il_offset))
-		set_line(names, method->module->image, method->rid, il_offset, frame);
+		dotnet_lines_find(names->lines, method->module->image, method->rid, il_offset,
+				  frame);
 }
 
 /* Precompiled code ---------------------------------------------------------------------------- */
@@ -387,6 +373,8 @@ int dotnet_frame_namer(struct runtime *runtime, struct frame_namer *namer, struc
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for names of managed frames");
 	names->dotnet = (struct dotnet *)runtime;
+	if (names->dotnet->others->lines != LINES_NONE)
+		names->lines = dotnet_lines_create(names->dotnet);
 	*namer = (struct frame_namer){
 		.name = name_frame,
 		.version = version,
