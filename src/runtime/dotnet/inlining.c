@@ -26,14 +26,6 @@ enum {
 	MAX_STEPS = 1 << 22,
 };
 
-/* From a reference to a method to its definition, by name; made when it is first needed. */
-struct definitions {
-	struct type_definitions types; /* of the images that there are then */
-	unsigned int steps;
-	struct method_name wanted;
-	struct method_name name;
-};
-
 /* Where a table lists the inliners of a method. */
 struct entry {
 	uint32_t image;
@@ -51,7 +43,10 @@ struct defined {
 
 struct dotnet_inlining {
 	const struct dotnet_images *images;
-	struct definitions definitions;
+	struct type_definitions types; /* of the images that there are when one is first needed */
+	unsigned int steps;
+	struct method_name wanted; /* of a reference; and of what may be its definition: */
+	struct method_name name;
 	struct defined *defined; /* by image */
 	size_t image_count; /* as many as there were; images that come later have no part in it */
 	struct entry *entries;
@@ -71,22 +66,22 @@ static bool same_text(const struct text *a, const struct text *b)
 }
 
 /* The method of the type that is named as wanted, 0 if none is. */
-static uint32_t find_method(struct definitions *definitions, const struct type_definition *type)
+static uint32_t find_method(struct dotnet_inlining *inlining, const struct type_definition *type)
 {
-	const char *wanted = text_chars(&definitions->wanted.name);
+	const char *wanted = text_chars(&inlining->wanted.name);
 	uint32_t first, end;
 
 	metadata_type_methods(type->metadata, type->rid, &first, &end);
 	for (uint32_t rid = first; rid < end; rid++) {
 		const struct r2r_method method = { type->metadata, rid, 0 };
 
-		if (++definitions->steps > MAX_STEPS)
+		if (++inlining->steps > MAX_STEPS)
 			return 0;
 		if (strcmp(metadata_method_name(type->metadata, rid), wanted) != 0)
 			continue;
-		r2r_method_name(&method, &definitions->name);
-		if (same_text(&definitions->name.type, &definitions->wanted.type) &&
-		    same_text(&definitions->name.params, &definitions->wanted.params))
+		r2r_method_name(&method, &inlining->name);
+		if (same_text(&inlining->name.type, &inlining->wanted.type) &&
+		    same_text(&inlining->name.params, &inlining->wanted.params))
 			return rid;
 	}
 	return 0;
@@ -109,22 +104,21 @@ static const char *module_of(const struct r2r_method *method)
  */
 static bool find_definition(struct dotnet_inlining *inlining, struct r2r_method *method)
 {
-	struct definitions *definitions = &inlining->definitions;
-	const struct type_definitions *types = &definitions->types;
-	const struct text *wanted = &definitions->wanted.type;
+	const struct type_definitions *types = &inlining->types;
+	const struct text *wanted = &inlining->wanted.type;
 	const char *module = module_of(method);
 	bool found = false;
 	uint64_t hash;
 
 	if (!types->images)
-		type_definitions_list(&definitions->types, inlining->images);
-	r2r_method_name(method, &definitions->wanted);
+		type_definitions_list(&inlining->types, inlining->images);
+	r2r_method_name(method, &inlining->wanted);
 	for (size_t i = type_definitions_first(types, text_chars(wanted), wanted->length, &hash);
-	     i < types->count && types->list[i].hash == hash && ++definitions->steps <= MAX_STEPS;
+	     i < types->count && types->list[i].hash == hash && ++inlining->steps <= MAX_STEPS;
 	     i++) {
 		const struct type_definition *type = &types->list[i];
 		bool named = strcmp(metadata_assembly_name(type->metadata), module) == 0;
-		uint32_t rid = found && !named ? 0 : find_method(definitions, type);
+		uint32_t rid = found && !named ? 0 : find_method(inlining, type);
 
 		if (rid == 0)
 			continue;
@@ -256,9 +250,9 @@ void dotnet_inlining_destroy(struct dotnet_inlining *inlining)
 		free(inlining->defined[i].first);
 	free(inlining->defined);
 	free(inlining->entries);
-	type_definitions_deinit(&inlining->definitions.types);
-	method_name_deinit(&inlining->definitions.wanted);
-	method_name_deinit(&inlining->definitions.name);
+	type_definitions_deinit(&inlining->types);
+	method_name_deinit(&inlining->wanted);
+	method_name_deinit(&inlining->name);
 	free(inlining);
 }
 
