@@ -187,6 +187,7 @@ static uint8_t column_width(uint8_t column, const uint32_t rows[METADATA_TABLES]
 			    uint8_t heap_flags)
 {
 	uint8_t detail = column & (uint8_t)~KIND_MASK;
+	uint8_t wide;
 
 	switch (column & KIND_MASK) {
 	case KIND_TABLE:
@@ -199,18 +200,12 @@ static uint8_t column_width(uint8_t column, const uint32_t rows[METADATA_TABLES]
 		break;
 	}
 
-	switch (column) {
-	case U16:
-		return 2;
-	case U32:
-		return 4;
-	case STRING:
-		return heap_flags & HEAP_WIDE_STRINGS ? 4 : 2;
-	case GUID:
-		return heap_flags & HEAP_WIDE_GUIDS ? 4 : 2;
-	default:
-		return heap_flags & HEAP_WIDE_BLOBS ? 4 : 2;
-	}
+	if (column == U16 || column == U32)
+		return column == U16 ? 2 : 4;
+	wide = column == STRING ? HEAP_WIDE_STRINGS :
+	       column == GUID	? HEAP_WIDE_GUIDS :
+				  HEAP_WIDE_BLOBS;
+	return heap_flags & wide ? 4 : 2;
 }
 
 void table_layout_init(struct table_layout *layout, enum metadata_table table,

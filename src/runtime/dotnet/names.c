@@ -36,24 +36,6 @@ struct wanted {
 	struct text text;
 };
 
-static struct wanted wanted_of(const char *word, runtime_name_fn fn, void *ctx)
-{
-	const char *bang = strchr(word, '!'), *type = bang ? bang + 1 : word;
-	const char *colons = strstr(type, "::");
-
-	return (struct wanted){
-		.image = word,
-		.image_length = (size_t)(type - word),
-		.type = type,
-		.type_length = colons ? (size_t)(colons - type) : strlen(type),
-		.method = colons ? colons + 2 : NULL,
-		.method_length = colons ? strlen(colons + 2) : 0,
-		.made_too = strchr(type, '<') != NULL,
-		.fn = fn,
-		.ctx = ctx,
-	};
-}
-
 /* As a pattern has it: "a.dll", or without its ending. */
 static bool in_image(const struct wanted *wanted, const char *name)
 {
@@ -129,7 +111,19 @@ static int tell_names(struct wanted *wanted, const struct metadata *metadata)
 int dotnet_names(const struct runtime *runtime, const char *word, runtime_name_fn fn, void *ctx)
 {
 	const struct dotnet_images *images = &((const struct dotnet *)runtime)->images;
-	struct wanted wanted = wanted_of(word, fn, ctx);
+	const char *bang = strchr(word, '!'), *type = bang ? bang + 1 : word;
+	const char *colons = strstr(type, "::");
+	struct wanted wanted = {
+		.image = word,
+		.image_length = (size_t)(type - word),
+		.type = type,
+		.type_length = colons ? (size_t)(colons - type) : strlen(type),
+		.method = colons ? colons + 2 : NULL,
+		.method_length = colons ? strlen(colons + 2) : 0,
+		.made_too = strchr(type, '<') != NULL,
+		.fn = fn,
+		.ctx = ctx,
+	};
 	int result = 0;
 
 	for (size_t i = 0; i < images->count && result == 0; i++) {

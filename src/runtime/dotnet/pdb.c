@@ -132,9 +132,8 @@ static int32_t signed_compressed(struct cursor *c)
 /* Where the reading of a method's points has come to. */
 struct points {
 	struct cursor c;
-	struct pdb_point last; /* that is not hidden */
+	struct pdb_point last; /* that is not hidden; in the document of the next */
 	uint32_t il_offset;
-	uint32_t document;
 	bool began;
 	bool shown; /* one was not hidden */
 };
@@ -145,7 +144,7 @@ static void read_offset(struct points *points)
 	uint32_t delta = metadata_compressed(&points->c);
 
 	while (points->began && delta == 0 && cursor_left(&points->c)) {
-		points->document = metadata_compressed(&points->c);
+		points->last.document = metadata_compressed(&points->c);
 		delta = metadata_compressed(&points->c);
 	}
 	points->began = true;
@@ -173,7 +172,6 @@ static bool next_point(struct points *points, bool *visible)
 		points->last.line = metadata_compressed(c);
 		points->last.column = metadata_compressed(c);
 	}
-	points->last.document = points->document;
 	points->shown = true;
 	return cursor_ok(c);
 }
@@ -184,14 +182,14 @@ bool pdb_find_point(const struct metadata *pdb, uint32_t method_rid, uint32_t il
 	struct points points = {
 		.c = cursor_over(metadata_blob_cell(pdb, TABLE_METHOD_DEBUG_INFORMATION, method_rid,
 						    DEBUG_INFORMATION_POINTS)),
-		.document = metadata_cell(pdb, TABLE_METHOD_DEBUG_INFORMATION, method_rid,
-					  DEBUG_INFORMATION_DOCUMENT),
+		.last.document = metadata_cell(pdb, TABLE_METHOD_DEBUG_INFORMATION, method_rid,
+					       DEBUG_INFORMATION_DOCUMENT),
 	};
 	bool visible, found = false;
 
 	(void)metadata_compressed(&points.c); /* the signature of the method's locals */
-	if (!points.document)
-		points.document = metadata_compressed(&points.c);
+	if (!points.last.document)
+		points.last.document = metadata_compressed(&points.c);
 	while (next_point(&points, &visible) && points.il_offset <= il_offset) {
 		if (!visible)
 			continue;

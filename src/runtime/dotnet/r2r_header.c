@@ -12,7 +12,7 @@ enum {
 	CLI_NATIVE_HEADER = 64,
 
 	EXPORT_BYTES = 40,
-	EXPORT_COUNTS = 20, /* functions, names, then the three tables' places */
+	EXPORT_NAME_COUNT = 24, /* then the places of three tables: functions, names, ordinals */
 	EXPORT_MAX_NAMES = 4096,
 };
 
@@ -73,8 +73,7 @@ static struct rva place_in_exports(const struct pe *pe)
 	struct rva functions, names, ordinals;
 	uint32_t name_count;
 
-	cursor_skip(&c, EXPORT_COUNTS);
-	cursor_skip(&c, sizeof(uint32_t));
+	cursor_skip(&c, EXPORT_NAME_COUNT);
 	name_count = cursor_u32(&c);
 	functions.value = cursor_u32(&c);
 	names.value = cursor_u32(&c);

@@ -196,6 +196,7 @@ static bool read_head(struct reading *reading, uint64_t at, struct heap *heap)
 {
 	const struct clr *clr = reading->clr;
 	struct look look = look_into(clr->memory);
+	uint64_t bytes;
 
 	heap->end = clr_u64(clr, &look, at, HEAP_END);
 	heap->start = clr_u64(clr, &look, at, HEAP_START);
@@ -204,19 +205,17 @@ static bool read_head(struct reading *reading, uint64_t at, struct heap *heap)
 	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
 				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
 				    heap->map_base;
+	bytes = heap->end - heap->map_base;
 	if (look.bad || heap->map_base > heap->start || heap->start >= heap->end ||
-	    heap->end - heap->map_base > HEAP_MAX_BYTES ||
-	    heap->end - heap->map_base > ALL_MAX_BYTES - reading->bytes)
+	    bytes > HEAP_MAX_BYTES || bytes > ALL_MAX_BYTES - reading->bytes)
 		return false;
-	reading->bytes += (size_t)(heap->end - heap->map_base);
-	heap->unit_count =
-		(size_t)((heap->end - heap->map_base + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
+	reading->bytes += (size_t)bytes;
+	heap->unit_count = (size_t)((bytes + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
 	heap->first_page = page_of(heap->start + SEALED_PAGE_BYTES - 1);
-	heap->page_count =
-		page_of(heap->end) <= heap->first_page ?
-			0 :
-			(size_t)((page_of(heap->end) - heap->first_page) / SEALED_PAGE_BYTES);
-	return heap->page_count > 0;
+	if (page_of(heap->end) <= heap->first_page)
+		return false;
+	heap->page_count = (size_t)((page_of(heap->end) - heap->first_page) / SEALED_PAGE_BYTES);
+	return true;
 }
 
 static int add_pages(struct reading *reading, const struct heap *heap)
