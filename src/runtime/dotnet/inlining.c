@@ -185,31 +185,30 @@ static int note_inlinee(const struct r2r_inlinee *inlinee, void *ctx)
 	return 0;
 }
 
-static void note_problem(struct dotnet_inlining *inlining, uint32_t image)
+/* @result of reading inlining info of @image; damage is noted, and is no reason to end. */
+static int note_damage(struct dotnet_inlining *inlining, uint32_t image, int result)
 {
-	if (inlining->defined[image].damaged)
-		return;
-	inlining->defined[image].damaged = true;
-	if (inlining->problems++ == 0)
+	struct defined *defined = &inlining->defined[image];
+
+	if (result != -EBADMSG)
+		return result;
+	if (!defined->damaged && inlining->problems++ == 0)
 		error_fill(
 			&inlining->first_problem,
 			"the inlining info of %s cannot be read: probe callers of a method of it whose count is low",
 			inlining->images->images[image]->name);
+	defined->damaged = true;
+	return 0;
 }
 
 static int list_image(struct dotnet_inlining *inlining, uint32_t image)
 {
 	const struct r2r *r2r = inlining->images->images[image]->r2r;
-	int result;
 
 	if (!r2r)
 		return 0;
 	inlining->image = image;
-	result = r2r_each_inlinee(r2r, note_inlinee, inlining, NULL);
-	if (result != -EBADMSG)
-		return result;
-	note_problem(inlining, image);
-	return 0;
+	return note_damage(inlining, image, r2r_each_inlinee(r2r, note_inlinee, inlining, NULL));
 }
 
 static int list_all(struct dotnet_inlining *inlining, const struct dotnet_images *images)
@@ -344,10 +343,7 @@ static int collect_entry(struct dotnet_inlining *inlining, const struct entry *e
 
 	if (r2r_inlinee_read(&inlinee, r2r, entry->table, entry->offset))
 		result = r2r_each_inliner(&inlinee, collect, inlining);
-	if (result != -EBADMSG)
-		return result;
-	note_problem(inlining, entry->image);
-	return 0;
+	return note_damage(inlining, entry->image, result);
 }
 
 int dotnet_inliners_find(struct dotnet_inliners *inliners, struct dotnet_inlining *inlining,
