@@ -65,9 +65,8 @@ typedef int (*dotnet_match_fn)(const struct dotnet_match *match, void *ctx);
 
 /*
  * @jit may be NULL. Call @fn for each method and body that @pattern matches. An async method or
- * iterator matches with its state machine, and if @nested with the lambdas and local functions in it
- * too.
- * -ENOMEM, or -E2BIG for a runaway regex, with @err set.
+ * iterator matches with its state machine, and if @nested with the lambdas and local functions in
+ * it too. -ENOMEM, or -E2BIG for a runaway regex, with @err set.
  */
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
 		bool nested, dotnet_match_fn fn, void *ctx, struct error *err);

@@ -114,12 +114,9 @@ int native_array_find(const struct native_array *array, uint32_t index, struct c
 		uint32_t distance = value >> NODE_VALUE_SHIFT;
 
 		if ((value & NODE_FLAGS) == 0) { /* a lone element stands for its subtree */
-			if (!cursor_ok(&node))
-				break;
-			if (distance != (index & (BLOCK_SIZE - 1)))
+			if (cursor_ok(&node) && distance != (index & (BLOCK_SIZE - 1)))
 				return 0;
-			*element = node;
-			return 1;
+			break;
 		}
 		if ((value & (index & bit ? NODE_HAS_RIGHT : NODE_HAS_LEFT)) == 0)
 			return 0;

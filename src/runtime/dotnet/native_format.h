@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ReadyToRun NativeArray: a sparse array, index -> position of the element's
- * bytes, stored as blocks of 16 that are small binary trees. And NativeHashtable, walked from end
- * to end: all that is kept in one is found here by name or by address, never by the compiler's
- * hash.
+ * ReadyToRun NativeArray: a sparse array, index -> position of the element's bytes, stored as
+ * blocks of 16 that are small binary trees. And NativeHashtable, walked from end to end: all that
+ * is kept in one is found here by name or by address, never by the compiler's hash.
  *
  * Source: dotnet/runtime, docs/design/coreclr/botr/readytorun-format.md,
  * "Native Format"; seen alike in R2R 9.1 (.NET 8), 10.1 (9) and 16.0 (10).

@@ -34,8 +34,7 @@ bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid);
 
 /*
  * Which P/Invokes of a module share a stub depends on their signatures, among others. Append the
- * parameters of
- * @signature, in the words of @metadata, as pinvoke_may_share() takes them.
+ * parameters of @signature, in the words of @metadata, as pinvoke_may_share() takes them.
  */
 void pinvoke_spell_params(struct span signature, const struct metadata *metadata,
 			  struct text *params);

@@ -67,8 +67,6 @@ struct r2r_component {
 	struct rva cli_header; /* 0 unless the composite has the metadata too */
 };
 
-struct r2r_instance;
-
 /* Made when it is first needed: see r2r_body.c. */
 struct r2r_index {
 	bool built;
