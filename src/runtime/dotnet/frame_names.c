@@ -49,10 +49,14 @@ static const struct dotnet_image *image_of(const struct dotnet_images *images,
 	return NULL;
 }
 
-/* Of a state machine, the method that is called names->name there. */
-static void set_made_from(struct dotnet_names *names, const struct metadata *metadata, uint32_t rid,
-			  struct frame *frame)
+/* The method that is called names->name, and is row @rid of @metadata if those are known. */
+static void set_method(struct dotnet_names *names, const struct metadata *metadata, uint32_t rid,
+		       struct frame *frame)
 {
+	text_clear(&names->spelled);
+	method_name_spell(&names->name, &names->spelled);
+	frame->kind = FRAME_DOTNET;
+	frame->name = text_chars(&names->spelled);
 	text_clear(&names->made_from);
 	if (metadata && rid)
 		dotnet_state_machine_of(&names->name, metadata, rid, &names->made_from);
@@ -118,14 +122,10 @@ static void name_precompiled(struct dotnet_names *names, const struct dotnet_ima
 	if (!image->r2r || r2r_find_rva(image->r2r, rva, &body) != 1)
 		return; /* code that the image does not name */
 	r2r_body_name(&body, &names->name);
-	text_clear(&names->spelled);
-	method_name_spell(&names->name, &names->spelled);
-	frame->kind = FRAME_DOTNET;
-	frame->name = text_chars(&names->spelled);
+	set_method(names, r2r_body_metadata(&body), body.method_rid, frame);
 	frame->offset = (uint64_t)((int64_t)rva.value - (int64_t)body.rva.value) + step;
 	frame->funclet = is_funclet(&body, rva);
 	frame->filter = frame->funclet && r2r_in_filter(&body, rva);
-	set_made_from(names, r2r_body_metadata(&body), body.method_rid, frame);
 	set_precompiled_line(names, &body, rva, frame);
 }
 
@@ -209,14 +209,12 @@ static struct frame *name_method(struct dotnet_names *names, const struct clr_me
 	bool is_stub = method->dynamic &&
 		       strncmp(text_chars(&names->name.name), "IL_STUB", strlen("IL_STUB")) == 0;
 
-	text_clear(&names->spelled);
-	method_name_spell(&names->name, &names->spelled);
-	frame->kind = is_stub ? FRAME_STUB : FRAME_DOTNET;
-	frame->name = text_chars(&names->spelled);
+	set_method(names, method->dynamic ? NULL : clr_module_metadata(method->module), method->rid,
+		   frame);
+	if (is_stub)
+		frame->kind = FRAME_STUB;
 	frame->module =
 		method->module && method->module->image ? method->module->image->name : NULL;
-	if (!method->dynamic)
-		set_made_from(names, clr_module_metadata(method->module), method->rid, frame);
 	/* A dynamic method leaves its place to others. */
 	named->transient = method->dynamic;
 	return frame;
