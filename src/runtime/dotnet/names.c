@@ -207,9 +207,7 @@ size_t dotnet_near_misses(const struct dotnet_images *images, const struct patte
 		if (images->images[i]->metadata)
 			near_in_image(images->images[i], pattern, best, max);
 	}
-	while (count < max && best[count].name) {
+	for (; count < max && best[count].name; count++)
 		names[count] = best[count].name;
-		count++;
-	}
 	return count;
 }

@@ -186,11 +186,9 @@ void spelled_field_add(struct text *out, const char *name)
 {
 	const char *end = *name == '<' ? strchr(name, '>') : NULL;
 
-	if (!end)
-		text_add(out, name);
-	else if (end > name + 1)
+	if (end && end > name + 1)
 		text_add_bytes(out, name + 1, (size_t)(end - name - 1));
-	else if (strcmp(end, ">4__this") == 0)
+	else if (end && strcmp(end, ">4__this") == 0)
 		text_add(out, "this");
 	else
 		text_add(out, name);
