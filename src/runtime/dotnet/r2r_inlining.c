@@ -79,34 +79,32 @@ static uint32_t find_il_bodies(const struct r2r *r2r, struct cursor *signatures)
 	return 0;
 }
 
-/* Past the IL and the types that it mentions, to the method whose it is. */
-static void read_import(const struct r2r *r2r, struct cursor at, struct r2r_method *method,
-			uint32_t *types)
+/* Past the IL and the types that it mentions, to the method whose it is. Returns how many types. */
+static uint32_t read_import(const struct r2r *r2r, struct cursor at, struct r2r_method *method)
 {
 	struct r2r_instance instance;
 	struct signature s;
 	uint32_t fixup = cursor_u8(&at);
 	uint32_t module = fixup & FIXUP_MODULE_OVERRIDE ? metadata_compressed(&at) : 0;
-	uint32_t component, count, types_before;
+	uint32_t component, count, types = 1;
 
-	*types = 1;
 	if (!is_il_body(fixup))
-		return;
+		return types;
 	cursor_skip(&at, metadata_compressed(&at));
 	count = metadata_compressed(&at);
 	r2r_signature_init(&s, r2r, at, r2r_module(r2r, module, &component));
-	types_before = s.types_left;
+	types += s.types_left;
 	for (uint32_t i = 0; i < count && !s.damaged; i++)
 		signature_skip_type(&s);
-	*types += types_before - s.types_left;
+	types -= s.types_left;
 	if (s.damaged || !r2r_instance_read_method(&instance, r2r, module, &s.at))
-		return;
-	*types += instance.types;
+		return types;
 	*method = (struct r2r_method){
 		.metadata = instance.metadata,
 		.method_rid = instance.method_rid,
 		.member_ref_rid = instance.member_ref_rid,
 	};
+	return types + instance.types;
 }
 
 /* Once: signatures may be long, and entries that share one could make that anyone's work. */
@@ -125,9 +123,8 @@ static void read_imports(const struct r2r *r2r)
 	imports->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct rva rva = { cursor_u32(&signatures) };
-		uint32_t types;
+		uint32_t types = read_import(r2r, pe_cursor(r2r->pe, rva), &imports->methods[i]);
 
-		read_import(r2r, pe_cursor(r2r->pe, rva), &imports->methods[i], &types);
 		if (types > types_left)
 			return;
 		types_left -= types;
