@@ -4,6 +4,7 @@
 #include "tests/unit/golden.h"
 #include "tests/unit/mapped.h"
 
+#include "runtime/dotnet/dotnet.h"
 #include "runtime/dotnet/find.h"
 #include "base/error.h"
 #include "method/method_name.h"
@@ -203,6 +204,7 @@ UNIT_TEST(regex_sees_the_whole_name)
 UNIT_TEST(near_misses_of_a_misspelled_name)
 {
 	_cleanup_(found_free) struct found all = find("*");
+	const struct dotnet dotnet = { .images = images };
 	const char *first = all.names[0];
 	struct pattern *pattern;
 	char *names[3], wrong[512];
@@ -214,7 +216,7 @@ UNIT_TEST(near_misses_of_a_misspelled_name)
 	snprintf(wrong, sizeof(wrong), "%.*s", (int)strcspn(first, "[("), first);
 	wrong[strlen(wrong) - 1] = '\0';
 	assert_int_equal(pattern_create(&pattern, wrong, NULL), 0);
-	count = dotnet_near_misses(&images, pattern, names, 3);
+	count = dotnet_ops.near_misses(&dotnet.runtime, pattern, names, 3);
 	assert_true(count >= 1);
 	assert_memory_equal(names[0], wrong, strlen(wrong));
 	for (size_t i = 0; i < count; i++)

@@ -175,12 +175,6 @@ static bool is_host(const struct runtime *runtime, const struct target_file *fil
 	return dotnet_images_have_named(&dotnet->images, file->name);
 }
 
-static size_t near_misses(const struct runtime *runtime, const struct pattern *pattern,
-			  char **names, size_t max)
-{
-	return dotnet_near_misses(&((const struct dotnet *)runtime)->images, pattern, names, max);
-}
-
 static int recheck_begin(struct runtime *runtime, struct error *err)
 {
 	struct dotnet *dotnet = (struct dotnet *)runtime;
@@ -310,7 +304,7 @@ const struct runtime_ops dotnet_ops = {
 	.find = dotnet_find_bodies,
 	.follow = &dotnet_follow_ops,
 	.names = dotnet_names,
-	.near_misses = near_misses,
+	.near_misses = dotnet_near_misses,
 	.recheck_begin = recheck_begin,
 	.is_unchanged = dotnet_is_unchanged,
 	.read_name = dotnet_read_name,

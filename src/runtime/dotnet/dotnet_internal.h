@@ -98,4 +98,11 @@ int dotnet_tell_perf_map(struct dotnet_search *search);
  */
 int dotnet_names(const struct runtime *runtime, const char *word, runtime_name_fn fn, void *ctx);
 
+/*
+ * The names closest to an exact pattern that matched nothing: at most @max canonical names
+ * without parameters, best first, that the caller frees. Returns how many.
+ */
+size_t dotnet_near_misses(const struct runtime *runtime, const struct pattern *pattern,
+			  char **names, size_t max);
+
 #endif

@@ -101,11 +101,4 @@ int dotnet_name_matches(const struct method_name *name, const struct metadata *m
 void dotnet_state_machine_of(const struct method_name *name, const struct metadata *metadata,
 			     uint32_t rid, struct text *made_from);
 
-/*
- * The names closest to an exact pattern that matched nothing: at most @max canonical names
- * without parameters, best first, that the caller frees. Returns how many.
- */
-size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
-			  char **names, size_t max);
-
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which names there are, for who has begun to write one; and which come closest to a pattern that
- * matched nothing. See find.h.
+ * matched nothing.
  */
 #include "runtime/dotnet/dotnet_internal.h"
 
@@ -194,9 +194,10 @@ static void near_in_image(const struct dotnet_image *image, const struct pattern
 	}
 }
 
-size_t dotnet_near_misses(const struct dotnet_images *images, const struct pattern *pattern,
+size_t dotnet_near_misses(const struct runtime *runtime, const struct pattern *pattern,
 			  char **names, size_t max)
 {
+	const struct dotnet_images *images = &((const struct dotnet *)runtime)->images;
 	struct near best[NEAR_MAX] = { 0 };
 	size_t count = 0;
 
