@@ -33,8 +33,9 @@ struct text;
 bool pinvoke_may_be_inlined(const struct metadata *metadata, uint32_t rid);
 
 /*
- * Which P/Invokes of a module share a stub depends on their signatures, among others. Append the
- * parameters of @signature, in the words of @metadata, as pinvoke_may_share() takes them.
+ * Which P/Invokes of a module share a stub depends on their signatures, among others. Put the
+ * parameters of @signature, in the words of @metadata, into @params, as pinvoke_may_share() takes
+ * them.
  */
 void pinvoke_spell_params(struct span signature, const struct metadata *metadata,
 			  struct text *params);
