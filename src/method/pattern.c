@@ -9,9 +9,35 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "method/glob.h"
-#include "method/near.h"
 #include "method/pattern_internal.h"
+
+bool glob_has_wildcard(const char *s)
+{
+	return strpbrk(s, "*?") != NULL;
+}
+
+bool glob_matches(const char *glob, const char *s)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*s) {
+		if (*glob == '*') {
+			star = glob++;
+			resume = s;
+		} else if (*glob == '?' || *glob == *s) {
+			glob++;
+			s++;
+		} else if (star) {
+			glob = star + 1;
+			s = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return *glob == '\0';
+}
 
 const char *pattern_text(const struct pattern *pattern)
 {
@@ -71,28 +97,24 @@ bool pattern_has_params(const struct pattern *pattern)
 	return pattern->params.given && !pattern->params.any;
 }
 
+/* @part of it: its type or its name. */
+static bool wants(const struct pattern *pattern, const char *part, const char *name)
+{
+	if (pattern->kind == PATTERN_EXACT)
+		return strcmp(part, name) == 0;
+	if (pattern->kind == PATTERN_GLOB)
+		return !pattern->type || glob_matches(part, name);
+	return pattern->kind == PATTERN_REGEX;
+}
+
 bool pattern_wants_type(const struct pattern *pattern, const char *type)
 {
-	switch (pattern->kind) {
-	case PATTERN_EXACT:
-		return strcmp(pattern->type, type) == 0;
-	case PATTERN_GLOB:
-		return !pattern->type || glob_matches(pattern->type, type);
-	default:
-		return pattern->kind == PATTERN_REGEX;
-	}
+	return wants(pattern, pattern->type, type);
 }
 
 bool pattern_wants_method(const struct pattern *pattern, const char *name)
 {
-	switch (pattern->kind) {
-	case PATTERN_EXACT:
-		return strcmp(pattern->name, name) == 0;
-	case PATTERN_GLOB:
-		return !pattern->type || glob_matches(pattern->name, name);
-	default:
-		return pattern->kind == PATTERN_REGEX;
-	}
+	return wants(pattern, pattern->name, name);
 }
 
 static int no_memory(const struct pattern *pattern, struct error *err)
@@ -113,14 +135,6 @@ static int regex_finds(struct pattern *pattern, const char *name, size_t length,
 	return error_set(err, -E2BIG,
 			 "pattern '%s' takes too long on '%s': simplify the regex (PCRE2 error %d)",
 			 pattern->text, name, result);
-}
-
-static int regex_matches(struct pattern *pattern, const struct method_name *name, struct error *err)
-{
-	struct text *spelled = &pattern->scratch;
-
-	method_name_spell(name, spelled);
-	return regex_finds(pattern, text_chars(spelled), spelled->length, err);
 }
 
 int pattern_matches_native(struct pattern *pattern, char *const *names, size_t count,
@@ -147,8 +161,10 @@ static int matches(struct pattern *pattern, const struct method_name *name, stru
 {
 	struct text *scratch = &pattern->scratch;
 
-	if (pattern->kind == PATTERN_REGEX)
-		return regex_matches(pattern, name, err);
+	if (pattern->kind == PATTERN_REGEX) {
+		method_name_spell(name, scratch);
+		return regex_finds(pattern, text_chars(scratch), scratch->length, err);
+	}
 	if (pattern->type) {
 		if (!pattern_wants_type(pattern, text_chars(&name->type)) ||
 		    !pattern_wants_method(pattern, text_chars(&name->name)))
@@ -184,6 +200,51 @@ int pattern_matches(struct pattern *pattern, const struct method_name *name, str
 bool pattern_is_exact(const struct pattern *pattern)
 {
 	return pattern->kind == PATTERN_EXACT;
+}
+
+/* Levenshtein distance, or a number above @limit as soon as it must be more. */
+static unsigned int edit_distance(const char *a, const char *b, unsigned int limit)
+{
+	enum { LONGEST = 255 };
+	unsigned int row[LONGEST + 1];
+	size_t a_length = strlen(a), b_length = strlen(b);
+	size_t gap = a_length > b_length ? a_length - b_length : b_length - a_length;
+
+	if (a_length > LONGEST || b_length > LONGEST || gap > limit)
+		return limit + 1;
+	for (unsigned int j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (unsigned int i = 1; i <= a_length; i++) {
+		unsigned int diagonal = row[0], best = i;
+
+		row[0] = i;
+		for (unsigned int j = 1; j <= b_length; j++) {
+			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
+			unsigned int add = row[j - 1] + 1, drop = row[j] + 1;
+
+			diagonal = row[j];
+			row[j] = add < drop ? add : drop;
+			row[j] = row[j] < change ? row[j] : change;
+			best = row[j] < best ? row[j] : best;
+		}
+		if (best > limit)
+			return limit + 1;
+	}
+	return row[b_length];
+}
+
+/*
+ * The edit distance between the two names, or a number above @limit if it is larger, or larger
+ * than is tolerable for a name of that length.
+ */
+static unsigned int near_distance(const char *wanted, const char *actual, unsigned int limit)
+{
+	/* The longer a name, the more may be wrong with it and it is still meant. */
+	unsigned int tolerated = 2 + (unsigned int)strlen(wanted) / 4;
+	unsigned int allowed = tolerated < limit ? tolerated : limit;
+	unsigned int distance = edit_distance(wanted, actual, allowed);
+
+	return distance <= allowed ? distance : limit + 1;
 }
 
 static const char *short_type(const char *type)

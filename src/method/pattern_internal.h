@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of pattern.h share: pattern_parse.c makes a pattern, pattern.c matches it. */
+/*
+ * What the parts of pattern.h share: pattern_parse.c makes a pattern, pattern_list.c the lists in it,
+ * pattern.c matches it.
+ */
 #ifndef METHOD_PATTERN_INTERNAL_H
 #define METHOD_PATTERN_INTERNAL_H
 
@@ -7,7 +10,6 @@
 #include <pcre2.h>
 
 #include "method/pattern.h"
-#include "method/pattern_list.h"
 #include "base/text.h"
 
 enum pattern_kind {
@@ -15,6 +17,14 @@ enum pattern_kind {
 	PATTERN_GLOB,
 	PATTERN_REGEX,
 	PATTERN_NATIVE, /* it is no method's name */
+};
+
+/* "(...)" and "[...]": the parameters or generic arguments that a method must have. */
+struct pattern_list {
+	bool given;
+	bool any; /* "*": whatever is there, also nothing */
+	size_t count;
+	char **elements; /* canonical spelling, or "*" */
 };
 
 struct pattern {
@@ -40,7 +50,22 @@ struct pattern {
 /* Blanks in names of native functions are where their compiler likes them. */
 void pattern_add_without_blanks(struct text *out, const char *name);
 
-/* Append what must be in each name that a regex of @length characters finds, '*' between. */
-void pattern_add_literals(struct text *out, const char *regex, size_t length);
+/* Globs over names: * and ? only, since brackets belong to names. */
+bool glob_matches(const char *glob, const char *s);
+
+/* Is it one? Else it matches itself alone. */
+bool glob_has_wildcard(const char *s);
+
+/* What stands between the brackets of @pattern. -EINVAL or -ENOMEM with @err set. */
+int pattern_list_parse(struct pattern_list *list, const char *start, const char *end,
+		       bool as_argument, const char *pattern, struct error *err);
+void pattern_list_deinit(struct pattern_list *list);
+
+/*
+ * Are those of @actual, a comma-separated list, as asked for? @instance: whose arguments replace
+ * generic parameters, or NULL. @element is scratch.
+ */
+bool pattern_list_matches(const struct pattern_list *list, const struct text *actual,
+			  const struct method_name *instance, struct text *element);
 
 #endif

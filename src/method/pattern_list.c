@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lists of types in a pattern: parsed for pattern_parse.c, matched for pattern.c. */
-#include "method/pattern_list.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "method/glob.h"
+#include "method/pattern_internal.h"
 #include "method/type_name.h"
 
 enum {
@@ -100,6 +98,17 @@ static bool element_matches(const char *wanted, const char *actual)
 			return true;
 	}
 	return glob_has_wildcard(wanted) && glob_matches(wanted, actual);
+}
+
+/* How many elements a comma-separated list has; 0 if it is empty. */
+static size_t type_list_count(const char *list, size_t length)
+{
+	const char *end = list + length;
+	size_t count = length ? 1 : 0;
+
+	for (const char *p = list; (p = type_list_element_end(p, end)) < end; p++)
+		count++;
+	return count;
 }
 
 /* The n-th element of a comma-separated list, as bytes; false if there is none. */

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "method/glob.h"
 #include "method/pattern_internal.h"
 
 enum {
@@ -19,6 +18,41 @@ enum {
 	REGEX_MATCH_LIMIT = 100000,
 	REGEX_HEAP_LIMIT_KB = 16384,
 };
+
+static bool is_plain(char c)
+{
+	return c && (strchr("_:~,<>&=!%;@\"'`-", c) || (c >= '0' && c <= '9') ||
+		     (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+}
+
+/* Another quantifier behind one makes that lazy or possessive, and finds no character here. */
+static void make_optional(struct text *out)
+{
+	if (out->length && out->chars[out->length - 1] != '*')
+		text_cut(out, out->length - 1);
+}
+
+/*
+ * Append what must be in each name that a regex of @length characters finds, '*' between: of one
+ * that is simple enough to tell. Of others, which have groups, choices, classes or escapes of
+ * letters, nothing is said.
+ */
+static void add_literals(struct text *out, const char *regex, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = regex[i];
+
+		/* A string's end is found as well. */
+		if (strchr("|()[]{}#", c) ||
+		    (c == '\\' && (++i == length || !strchr("./*+?^$()[]{}|\\ ", regex[i])))) {
+			text_clear(out);
+			return;
+		}
+		if (c == '*' || c == '?')
+			make_optional(out);
+		text_add_char(out, is_plain(c) ? c : '*');
+	}
+}
 
 static int parse_regex(struct pattern *pattern, const char *start, size_t length, uint32_t flags,
 		       struct error *err)
@@ -37,7 +71,7 @@ static int parse_regex(struct pattern *pattern, const char *start, size_t length
 			pattern->text, (char *)message, (size_t)offset);
 	}
 	if (pattern->regex && !(flags & PCRE2_CASELESS))
-		pattern_add_literals(&pattern->literals, start, length);
+		add_literals(&pattern->literals, start, length);
 	if (!pattern->regex || !text_ok(&pattern->literals))
 		return error_set(err, -ENOMEM, "no memory for pattern '%s'", pattern->text);
 	/* Without JIT (a hardened kernel may refuse its memory) matching is slower, not wrong. */

@@ -20,13 +20,6 @@ static const char *angled_end(const char *s)
 	return NULL;
 }
 
-static const char *last_nested(const char *type)
-{
-	const char *plus = strrchr(type, '+');
-
-	return plus ? plus + 1 : NULL;
-}
-
 /* Leave closure classes: they lie in the type that the lambda was written in. */
 static size_t without_closures(const char *type, size_t length)
 {
@@ -66,7 +59,7 @@ static bool take_function(const char *s, struct source_name *source)
 
 bool source_name_parse(const char *type, const char *method, struct source_name *source)
 {
-	const char *nested = last_nested(type);
+	const char *plus = strrchr(type, '+'), *nested = plus ? plus + 1 : NULL;
 	const char *end = nested ? angled_end(nested) : NULL;
 
 	*source = (struct source_name){ .type_length = strlen(type) };

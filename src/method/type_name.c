@@ -22,16 +22,6 @@ const char *type_list_element_end(const char *start, const char *end)
 	return end;
 }
 
-size_t type_list_count(const char *list, size_t length)
-{
-	const char *end = list + length;
-	size_t count = length ? 1 : 0;
-
-	for (const char *p = list; (p = type_list_element_end(p, end)) < end; p++)
-		count++;
-	return count;
-}
-
 bool type_name_normalise(const char *chars, size_t length, bool as_argument, struct text *out)
 {
 	char *spelled = mapparse_type_render(chars, length, as_argument);

@@ -25,7 +25,4 @@ bool type_name_normalise(const char *chars, size_t length, bool as_argument, str
  */
 const char *type_list_element_end(const char *start, const char *end);
 
-/* How many elements a comma-separated list has; 0 if it is empty. */
-size_t type_list_count(const char *list, size_t length);
-
 #endif
