@@ -17,7 +17,7 @@
 #include "image/space.h"
 #include "method/body.h"
 #include "method/method_id.h"
-#include "target/beside.h"
+#include "target/files.h"
 
 struct error;
 struct follow_shared;

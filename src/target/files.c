@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -62,21 +61,27 @@ static int open_by_path(struct process *process, const struct mapping *row)
 	return fd;
 }
 
+static bool leads_to(const char *path, const struct stat *file)
+{
+	struct stat named;
+
+	return stat(path, &named) == 0 && named.st_ino == file->st_ino &&
+	       named.st_dev == file->st_dev;
+}
+
 /* By which perf can open the file: the plain path, or one beneath the target's root. */
 static char *find_user_path(const struct process *process, const struct mapping *row, int fd)
 {
-	struct stat opened, named;
+	struct stat opened;
 	char *path;
 
 	if (row->deleted || fstat(fd, &opened) != 0)
 		return NULL;
-	if (stat(row->path, &named) == 0 && named.st_ino == opened.st_ino &&
-	    named.st_dev == opened.st_dev)
+	if (leads_to(row->path, &opened))
 		return strdup(row->path);
 	if (asprintf(&path, "/proc/%d/root%s", process->view_tid, row->path) < 0)
 		return NULL;
-	if (stat(path, &named) == 0 && named.st_ino == opened.st_ino &&
-	    named.st_dev == opened.st_dev)
+	if (leads_to(path, &opened))
 		return path;
 	free(path);
 	return NULL;
@@ -86,40 +91,28 @@ static char *find_user_path(const struct process *process, const struct mapping 
  * A page of zeros follows the file: a string that someone unterminates in the file while it
  * is read still ends.
  */
-static void *map_with_guard(int fd, size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t whole = (size + page - 1) / page * page + page;
-	void *room = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (room == MAP_FAILED)
-		return MAP_FAILED;
-	if (mmap(room, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
-		munmap(room, whole);
-		return MAP_FAILED;
-	}
-	return room;
-}
-
-static void unmap_with_guard(struct span bytes)
+static size_t with_guard(size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	munmap((void *)(uintptr_t)bytes.start, (bytes.size + page - 1) / page * page + page);
+	return (size + page - 1) / page * page + page;
 }
 
 int target_bytes_map(int fd, size_t size, struct span *bytes)
 {
-	void *start = map_with_guard(fd, size);
+	void *room = mmap(NULL, with_guard(size), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int result = -EMFILE;
 
-	if (start == MAP_FAILED)
+	if (room == MAP_FAILED)
 		return -errno;
-	*bytes = (struct span){ .start = start, .size = size };
-	if (sigbus_guard(start, size))
+	if (mmap(room, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		result = -errno;
+	} else if (sigbus_guard(room, size)) {
+		*bytes = (struct span){ .start = room, .size = size };
 		return 0;
-	unmap_with_guard(*bytes);
-	*bytes = (struct span){ 0 };
-	return -EMFILE;
+	}
+	munmap(room, with_guard(size));
+	return result;
 }
 
 void target_bytes_unmap(struct span bytes)
@@ -127,7 +120,7 @@ void target_bytes_unmap(struct span bytes)
 	if (!bytes.start)
 		return;
 	sigbus_unguard(bytes.start);
-	unmap_with_guard(bytes);
+	munmap((void *)(uintptr_t)bytes.start, with_guard(bytes.size));
 }
 
 uint64_t target_file_place(dev_t device, ino_t inode)
@@ -360,17 +353,51 @@ const struct target_file *target_files_find(const struct target_files *files,
 	return files->by_inode[place];
 }
 
-void target_file_forget_pages(const struct target_file *file)
+/* What the target has not mapped ------------------------------------------------------------------ */
+
+enum { BESIDE_MAX_BYTES = 256 << 20 };
+
+static int map_whole(struct target_file *beside, struct error *err)
 {
-	madvise((void *)(uintptr_t)file->bytes.start, file->bytes.size, MADV_DONTNEED);
+	struct stat status;
+	int result = -EBADMSG;
+
+	if (fstat(beside->fd, &status) != 0)
+		result = -errno;
+	else if (status.st_size > 0)
+		result = target_bytes_map(beside->fd, (size_t)status.st_size, &beside->bytes);
+	if (result)
+		error_set(err, result, "%s cannot be read: %s", beside->path, strerror(-result));
+	return result;
 }
 
-void target_files_raise_limit(void)
+int target_beside_open(struct target_file *beside, struct process *process,
+		       const struct target_file *file, const char *name, struct error *err)
 {
-	struct rlimit limit;
+	const char *slash = strrchr(file->path, '/');
+	int fd, result;
+	char *path;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
+	if (file->path[0] != '/' || file->mapping.deleted)
+		return error_set(err, -ENOENT, "%s was deleted", file->path);
+	if (asprintf(&path, "%.*s/%s", (int)(slash - file->path), file->path, name) < 0)
+		return error_set(err, -ENOMEM, "no memory for a file's path");
+	error_set(err, -ENOENT, "there is no %s", path);
+	fd = process_open_owned(process, path + 1, BESIDE_MAX_BYTES, err);
+	if (fd < 0) {
+		free(path);
+		return fd;
 	}
+	*beside = (struct target_file){ .fd = fd, .path = path };
+	result = map_whole(beside, err);
+	if (result)
+		target_beside_close(beside);
+	return result;
+}
+
+void target_beside_close(struct target_file *beside)
+{
+	target_bytes_unmap(beside->bytes);
+	close(beside->fd);
+	free(beside->path);
 }

@@ -77,10 +77,14 @@ const struct target_file *target_files_get(const struct target_files *files, siz
 const struct target_file *target_files_find(const struct target_files *files,
 					    const struct mapping *row);
 
-/* Give back the memory that holds the file's pages; they come again when they are read. */
-void target_file_forget_pages(const struct target_file *file);
-
-/* Every file stays open: raise our RLIMIT_NOFILE to its hard limit. */
-void target_files_raise_limit(void);
+/*
+ * A file that is not mapped yet, for who waits for it: open @name in the directory of @file, as the
+ * target sees it: one of the target's user or root, see process_open_owned(). It has a descriptor, a
+ * path and bytes, and no mapping. -ENOENT if there is none, or another -errno, with @err set.
+ * target_beside_close() ends it.
+ */
+int target_beside_open(struct target_file *beside, struct process *process,
+		       const struct target_file *file, const char *name, struct error *err);
+void target_beside_close(struct target_file *beside);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/vector.h"
@@ -16,11 +18,22 @@
 
 enum { GONE_MAX = 1 << 14 /* mappings that are remembered; the older half is forgotten then */ };
 
+/* Every file stays open: raise our RLIMIT_NOFILE to its hard limit. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 void target_prepare(unsigned int wanted)
 {
 	privileges_reduce(wanted);
 	sigbus_install();
-	target_files_raise_limit();
+	raise_limit();
 }
 
 int target_init(struct target *target, pid_t pid, struct error *err)
@@ -73,11 +86,6 @@ const struct mapping *target_find_mapping(const struct target *target, struct ad
 	return row;
 }
 
-const struct target_file *target_find_file(const struct target *target, const struct mapping *row)
-{
-	return target_files_find(&target->files, row);
-}
-
 struct address target_address(const struct target *target, const struct target_file *file,
 			      struct file_offset offset)
 {
@@ -116,8 +124,11 @@ static bool may_hold_code(const struct mapping *row)
 
 void target_forget_pages(const struct target *target)
 {
-	for (size_t i = 0; i < target->files.count; i++)
-		target_file_forget_pages(&target->files.files[i]);
+	for (size_t i = 0; i < target->files.count; i++) {
+		struct span bytes = target->files.files[i].bytes;
+
+		madvise((void *)(uintptr_t)bytes.start, bytes.size, MADV_DONTNEED);
+	}
 }
 
 /* What is mapped ------------------------------------------------------------------------------- */

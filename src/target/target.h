@@ -67,7 +67,11 @@ const struct maps *target_maps(const struct target *target);
 const struct mapping *target_find_mapping(const struct target *target, struct address address);
 
 /* The file that @row maps; NULL if it is not open. */
-const struct target_file *target_find_file(const struct target *target, const struct mapping *row);
+static inline const struct target_file *target_find_file(const struct target *target,
+							 const struct mapping *row)
+{
+	return target_files_find(&target->files, row);
+}
 
 /* The file of a number; NULL: it is not open. */
 static inline const struct target_file *target_file(const struct target *target, size_t number)
