@@ -13,40 +13,40 @@
 
 #include "base/text.h"
 
+/* What is kept, where we have it. */
 static const struct {
 	unsigned int capability;
+	unsigned int wanted; /* by runs that want that; 0: by all */
 	const char *name;
 	const char *lost; /* NULL: without it nothing is probed, and that is said elsewhere */
 } needed[] = {
 	/* Stands for BPF, PERFMON and CHECKPOINT_RESTORE; Linux 6.17 takes it for uprobes. */
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", NULL },
-	{ CAP_BPF, "CAP_BPF", NULL },
-	{ CAP_PERFMON, "CAP_PERFMON", NULL },
+	{ .capability = CAP_SYS_ADMIN },
+	{ .capability = CAP_BPF },
+	{ .capability = CAP_PERFMON },
 	/* Memory and files of other processes: the one to look at all, the other as their owner. */
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", NULL },
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+	{ .capability = CAP_SYS_PTRACE },
+	{ CAP_DAC_READ_SEARCH, 0, "CAP_DAC_READ_SEARCH",
 	  "the target is read with all privileges that there are" },
 	/* /proc/PID/map_files */
-	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
+	{ CAP_CHECKPOINT_RESTORE, 0, "CAP_CHECKPOINT_RESTORE",
 	  "files that were deleted or replaced since they were loaded are not found" },
-	{ CAP_SYS_NICE, "CAP_SYS_NICE",
+	{ CAP_SYS_NICE, 0, "CAP_SYS_NICE",
 	  "new code may run before its probe is there while the CPUs are busy" },
-	{ CAP_IPC_LOCK, "CAP_IPC_LOCK",
+	{ CAP_IPC_LOCK, 0, "CAP_IPC_LOCK",
 	  "new code may run before its probe is there while memory is short" },
+	/* Directories of others, and a new file with the owner and the rights of the old one. */
+	{ CAP_DAC_OVERRIDE, PRIVILEGES_WRITE, NULL, NULL },
+	{ CAP_CHOWN, PRIVILEGES_WRITE, NULL, NULL },
+	{ CAP_FOWNER, PRIVILEGES_WRITE, NULL, NULL },
+	{ CAP_KILL, PRIVILEGES_SIGNAL, NULL, NULL },
+	/* To become another user, and to open files as one. */
+	{ CAP_SETUID, PRIVILEGES_SPLIT, NULL, NULL },
+	{ CAP_SETGID, PRIVILEGES_SPLIT, NULL, NULL },
 };
 
-enum { NEEDED_COUNT = sizeof(needed) / sizeof(needed[0]) };
-
-/* Directories of others, and a new file with the owner and the rights of the old one. */
-static const unsigned int for_writing[] = { CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER };
-
-enum { WRITE_COUNT = sizeof(for_writing) / sizeof(for_writing[0]) };
-
-/* To become another user, and to open files as one. */
-static const unsigned int for_splitting[] = { CAP_SETUID, CAP_SETGID };
-
 enum {
-	SPLIT_COUNT = sizeof(for_splitting) / sizeof(for_splitting[0]),
+	NEEDED_COUNT = sizeof(needed) / sizeof(needed[0]),
 	PRIORITY_MOST = 50, /* of the follower */
 };
 
@@ -62,12 +62,6 @@ bool privileges_have(unsigned int capability)
 	return capng_have_capability(CAPNG_EFFECTIVE, capability);
 }
 
-static void keep(unsigned int capability, bool wanted, capng_type_t types)
-{
-	if (wanted)
-		capng_update(CAPNG_ADD, types, capability);
-}
-
 /* What else takes a capability, which will be given up. */
 static void raise_limits(void)
 {
@@ -81,32 +75,26 @@ static void raise_limits(void)
 void privileges_reduce(unsigned int wanted)
 {
 	capng_type_t types = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
-	bool had[NEEDED_COUNT], writes[WRITE_COUNT], splits[SPLIT_COUNT], signals;
+	bool kept[NEEDED_COUNT];
 
 	were_root = geteuid() == 0;
 	if (capng_get_caps_process() != 0)
 		return;
 	if (wanted & PRIVILEGES_SPLIT)
 		raise_limits();
-	for (size_t i = 0; i < NEEDED_COUNT; i++)
-		had[i] = privileges_have(needed[i].capability);
-	for (size_t i = 0; i < WRITE_COUNT; i++)
-		writes[i] = privileges_have(for_writing[i]) && (wanted & PRIVILEGES_WRITE);
-	for (size_t i = 0; i < SPLIT_COUNT; i++)
-		splits[i] = privileges_have(for_splitting[i]) && geteuid() == 0 &&
-			    (wanted & PRIVILEGES_SPLIT);
-	signals = privileges_have(CAP_KILL) && (wanted & PRIVILEGES_SIGNAL);
-	/* A program that root executes has them by itself. */
-	if (geteuid())
+	/* Nobody else changes the user. A program that root executes has them by itself. */
+	if (geteuid()) {
+		wanted &= ~(unsigned int)PRIVILEGES_SPLIT;
 		types |= CAPNG_INHERITABLE | CAPNG_AMBIENT;
-	capng_clear(CAPNG_SELECT_ALL);
+	}
 	for (size_t i = 0; i < NEEDED_COUNT; i++)
-		keep(needed[i].capability, had[i], types);
-	for (size_t i = 0; i < WRITE_COUNT; i++)
-		keep(for_writing[i], writes[i], types);
-	for (size_t i = 0; i < SPLIT_COUNT; i++)
-		keep(for_splitting[i], splits[i], types);
-	keep(CAP_KILL, signals, types);
+		kept[i] = privileges_have(needed[i].capability) &&
+			  (!needed[i].wanted || needed[i].wanted & wanted);
+	capng_clear(CAPNG_SELECT_ALL);
+	for (size_t i = 0; i < NEEDED_COUNT; i++) {
+		if (kept[i])
+			capng_update(CAPNG_ADD, types, needed[i].capability);
+	}
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* The bounding set first, which takes CAP_SETPCAP. */
 	(void)capng_apply(CAPNG_SELECT_BOUNDS);
