@@ -3,12 +3,10 @@
 #include "target/candidates.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -18,23 +16,18 @@
 static const char *const known_by[] = { "/libcoreclr.so\n", "/memfd:doublemapper", "/libnode.so",
 					"/node\n" };
 
-static bool has_runtime(int proc_fd, pid_t pid)
+static bool has_runtime(pid_t pid)
 {
 	_cleanup_free_ char *line = NULL;
 	char path[32];
 	size_t size = 0;
 	bool found = false;
 	FILE *maps;
-	int fd;
 
-	snprintf(path, sizeof(path), "%d/maps", pid);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	maps = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!maps) {
-		if (fd >= 0)
-			close(fd);
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	if (!maps)
 		return false;
-	}
 	while (!found && getline(&line, &size, maps) > 0) {
 		for (size_t i = 0; i < sizeof(known_by) / sizeof(known_by[0]); i++)
 			found |= strstr(line, known_by[i]) != NULL;
@@ -53,8 +46,7 @@ int candidates_list(candidate_fn fn, void *ctx)
 		char path[32], comm[17];
 
 		snprintf(path, sizeof(path), "%d/comm", pid);
-		if (!has_runtime(dirfd(proc), pid) ||
-		    proc_read(dirfd(proc), path, comm, sizeof(comm)) < 0)
+		if (!has_runtime(pid) || proc_read(dirfd(proc), path, comm, sizeof(comm)) < 0)
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		text_make_printable(comm, strlen(comm));
