@@ -67,52 +67,38 @@ static void tell_security_modules(char words[WORDS_BYTES])
 		snprintf(words + used, WORDS_BYTES - used, " (place-probe runs as '%s')", label);
 }
 
-/* ptrace_may_access() in the kernel says which capability counts, and where. */
-static void explain(pid_t pid, char words[2 * WORDS_BYTES])
+/* ptrace_may_access() in the kernel says which capability counts, and where. In @words if need be. */
+static const char *explain(pid_t pid, char words[2 * WORDS_BYTES])
 {
 	char modules[WORDS_BYTES] = "";
 
-	if (!privileges_have(CAP_SYS_PTRACE)) {
-		snprintf(
-			words, (size_t)2 * WORDS_BYTES, "%s",
-			!privileges_of_root() ?
-				"; run as root" :
-				", since place-probe is root without CAP_SYS_PTRACE: start it with that capability");
-		return;
-	}
-	if (!privileges_have(CAP_DAC_READ_SEARCH)) {
-		snprintf(
-			words, (size_t)2 * WORDS_BYTES,
-			", since place-probe has CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH: start it with both");
-		return;
-	}
-	if (in_initial_user_ns()) {
-		tell_security_modules(modules);
-		snprintf(
-			words, (size_t)2 * WORDS_BYTES,
-			", though place-probe has CAP_SYS_PTRACE: a security module%s or a sandbox forbids it; run place-probe outside of that",
-			modules);
-	} else if (in_other_user_ns(pid)) {
-		snprintf(
-			words, (size_t)2 * WORDS_BYTES,
-			", since it is in another user namespace, where CAP_SYS_PTRACE of this one does not count: run as root in that one or in the initial one");
-	} else {
-		snprintf(
-			words, (size_t)2 * WORDS_BYTES,
-			", though place-probe has CAP_SYS_PTRACE in this user namespace: the process is in another one or not dumpable, or a security module forbids it; run as root in the initial one");
-	}
+	if (!privileges_have(CAP_SYS_PTRACE))
+		return privileges_of_root() ?
+			       ", since place-probe is root without CAP_SYS_PTRACE: start it with that capability" :
+			       "; run as root";
+	if (!privileges_have(CAP_DAC_READ_SEARCH))
+		return ", since place-probe has CAP_SYS_PTRACE without CAP_DAC_READ_SEARCH: start it with both";
+	if (!in_initial_user_ns())
+		return in_other_user_ns(pid) ?
+			       ", since it is in another user namespace, where CAP_SYS_PTRACE of this one does not count: run as root in that one or in the initial one" :
+			       ", though place-probe has CAP_SYS_PTRACE in this user namespace: the process is in another one or not dumpable, or a security module forbids it; run as root in the initial one";
+	tell_security_modules(modules);
+	snprintf(
+		words, (size_t)2 * WORDS_BYTES,
+		", though place-probe has CAP_SYS_PTRACE: a security module%s or a sandbox forbids it; run place-probe outside of that",
+		modules);
+	return words;
 }
 
 int refusal_of_process(struct error *err, pid_t pid, const char *comm, const char *name, int code)
 {
 	char words[2 * WORDS_BYTES];
 
-	explain(pid, words);
 	return error_set(
 		err, -EACCES,
 		"process %d%s%s%s may not be looked at: the kernel refuses /proc/%d%s%s (%s)%s",
 		pid, comm ? " (" : "", comm ? comm : "", comm ? ")" : "", pid, name ? "/" : "",
-		name ? name : "", strerror(-code), words);
+		name ? name : "", strerror(-code), explain(pid, words));
 }
 
 const char *refusal_remedy(void)
