@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "target/launch.h"
+#include "target/loader.h"
 
 enum { ENDING_BYTES = 256 };
 
@@ -95,7 +96,8 @@ enum session_event session_hold(struct session *session, struct error *err)
 
 	session->pid = launch_pid(command->launch);
 	if (session_sort_patterns(session, err) ||
-	    launch_files(command->launch, &command->program, &command->loader, err) ||
+	    loader_find(launch_program(command->launch), &command->program, &command->loader,
+			err) ||
 	    check_loader(session, err) || session_hold_target(session, err) ||
 	    plan_sort_methods(&session->plan, err))
 		return session_fail(session, EXIT_STATUS_ERROR);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "target/loader.h"
 
 enum {
 	/* As a shell has it. Nobody but an exec that failed sees them. */
@@ -208,11 +207,6 @@ pid_t launch_pid(const struct launch *launch)
 const char *launch_program(const struct launch *launch)
 {
 	return launch->program;
-}
-
-int launch_files(const struct launch *launch, char **elf, char **loader, struct error *err)
-{
-	return loader_find(launch->program, elf, loader, err);
 }
 
 static int refuse_exec(const struct launch *launch, int code, struct error *err)

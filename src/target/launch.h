@@ -31,14 +31,6 @@ pid_t launch_pid(const struct launch *launch);
 const char *launch_program(const struct launch *launch);
 
 /*
- * The ELF file that will run, of a script its interpreter, and the dynamic loader that exec will
- * start it with, see loader.h: strings that the caller frees, the latter NULL with 0 if the program
- * is statically linked. What the program may itself execute then (`env`, a wrapper script) can have
- * another.
- */
-int launch_files(const struct launch *launch, char **elf, char **loader, struct error *err);
-
-/*
  * Let it exec, once, and wait until it has or could not. -ESRCH if the child was ended while it
  * was held, else the errno of execve().
  */

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +19,6 @@
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "image/cursor.h"
 
 enum {
 	SCRIPTS_MAX = 5,	     /* exec_binprm(): more give ELOOP */
@@ -55,82 +56,52 @@ static int refuse(const char *file, int code, const char *why, struct error *err
 
 /* ELF ----------------------------------------------------------------------------------- */
 
-struct program_headers {
-	uint64_t offset;
-	unsigned int count;
-};
-
-static int read_header(const char *file, struct span head, struct program_headers *headers,
-		       struct error *err)
+static int read_header(const char *file, const char line[LINE_MAX_BYTES + 1], size_t length,
+		       Elf64_Ehdr *elf, struct error *err)
 {
-	struct cursor c = cursor_over(head);
-	struct span ident = cursor_take(&c, EI_NIDENT);
-	uint16_t machine, entry_size;
-
-	if (!cursor_ok(&c) || memcmp(ident.start, ELFMAG, SELFMAG) != 0)
+	memcpy(elf, line, sizeof(*elf));
+	if (length < EI_NIDENT || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0)
 		return refuse(file, -ENOEXEC, "it is no program, and no script with a #! line",
 			      err);
-	cursor_skip(&c, sizeof(uint16_t)); /* e_type */
-	machine = cursor_u16(&c);
-	if (cursor_ok(&c) && (ident.start[EI_CLASS] != ELFCLASS64 || machine != arch.elf_machine))
+	if (length >= offsetof(Elf64_Ehdr, e_version) &&
+	    (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != arch.elf_machine))
 		return error_set(
 			err, -ENOTSUP,
 			"cannot tell the dynamic loader of %s: it is no %s program; start it, and give its PID",
 			file, arch.name);
-	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phoff));
-	headers->offset = cursor_u64(&c);
-	c = cursor_at(&c, offsetof(Elf64_Ehdr, e_phentsize));
-	entry_size = cursor_u16(&c);
-	headers->count = cursor_u16(&c);
-	if (!cursor_ok(&c) || entry_size != sizeof(Elf64_Phdr) || headers->count == 0 ||
-	    headers->count * sizeof(Elf64_Phdr) > HEADERS_MAX_BYTES)
+	if (length < offsetof(Elf64_Ehdr, e_shentsize) || elf->e_phentsize != sizeof(Elf64_Phdr) ||
+	    elf->e_phnum == 0 || elf->e_phnum * sizeof(Elf64_Phdr) > HEADERS_MAX_BYTES)
 		return refuse(file, -ENOEXEC, "its ELF header is damaged", err);
 	return 0;
 }
 
-/* Where the first PT_INTERP is: the kernel looks at no other. False if there is none. */
-static bool find_interpreter(struct span bytes, unsigned int count, uint64_t *offset,
-			     uint64_t *size)
+/* The path in PT_INTERP of the ELF file that begins with @line; NULL if it has none. */
+static int read_interpreter(const char *file, int fd, const char line[LINE_MAX_BYTES + 1],
+			    size_t length, char **path, struct error *err)
 {
-	struct cursor c = cursor_over(bytes);
-
-	for (unsigned int i = 0; i < count; i++) {
-		uint32_t type = cursor_u32(&c);
-
-		cursor_skip(&c, sizeof(uint32_t)); /* p_flags */
-		*offset = cursor_u64(&c);
-		cursor_skip(&c, 2 * sizeof(uint64_t)); /* p_vaddr, p_paddr */
-		*size = cursor_u64(&c);
-		cursor_skip(&c, 2 * sizeof(uint64_t)); /* p_memsz, p_align */
-		if (type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
-/* The path in PT_INTERP of the ELF file that begins with @head; NULL if it has none. */
-static int read_interpreter(const char *file, int fd, struct span head, char **path,
-			    struct error *err)
-{
-	struct program_headers headers;
-	uint64_t offset = 0, size = 0;
+	_cleanup_free_ Elf64_Phdr *headers = NULL;
+	const Elf64_Phdr *found = NULL;
 	char text[PATH_MAX];
-	_cleanup_free_ uint8_t *bytes = NULL;
+	Elf64_Ehdr elf;
 	size_t wanted;
-	int result = read_header(file, head, &headers, err);
+	int result = read_header(file, line, length, &elf, err);
 
 	if (result)
 		return result;
-	wanted = headers.count * sizeof(Elf64_Phdr);
-	bytes = malloc(wanted);
-	if (!bytes)
+	wanted = elf.e_phnum * sizeof(*headers);
+	headers = malloc(wanted);
+	if (!headers)
 		return refuse(file, -ENOMEM, strerror(ENOMEM), err);
-	if (read_at(fd, bytes, wanted, headers.offset) != (ssize_t)wanted)
+	if (read_at(fd, headers, wanted, elf.e_phoff) != (ssize_t)wanted)
 		return refuse(file, -ENOEXEC, "its program headers are cut off", err);
-	if (!find_interpreter((struct span){ bytes, wanted }, headers.count, &offset, &size))
+	/* The first: the kernel looks at no other. */
+	for (unsigned int i = 0; i < elf.e_phnum && !found; i++)
+		found = headers[i].p_type == PT_INTERP ? &headers[i] : NULL;
+	if (!found)
 		return 0;
-	if (size < 2 || size > sizeof(text) ||
-	    read_at(fd, text, (size_t)size, offset) != (ssize_t)size || text[size - 1] != '\0')
+	if (found->p_filesz < 2 || found->p_filesz > sizeof(text) ||
+	    read_at(fd, text, found->p_filesz, found->p_offset) != (ssize_t)found->p_filesz ||
+	    text[found->p_filesz - 1] != '\0')
 		return refuse(file, -ENOEXEC, "its PT_INTERP is damaged", err);
 	*path = strdup(text);
 	return *path ? 0 : refuse(file, -ENOMEM, strerror(ENOMEM), err);
@@ -169,8 +140,7 @@ static int look_at(const char *file, char **path, bool *script, struct error *er
 	if (got < 0)
 		return refuse(file, (int)got, strerror((int)-got), err);
 	if (!*script)
-		return read_interpreter(
-			file, fd, (struct span){ (const uint8_t *)line, (size_t)got }, path, err);
+		return read_interpreter(file, fd, line, (size_t)got, path, err);
 	name = script_interpreter(line);
 	*path = name ? strdup(name) : NULL;
 	return *path ? 0 : refuse(file, -ENOEXEC, "its #! line names no program", err);

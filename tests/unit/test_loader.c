@@ -208,7 +208,7 @@ UNIT_TEST(loader_of_a_launch)
 	char *elf, *path;
 
 	assert_int_equal(launch_create(&launch, (char *const *)command, NULL), 0);
-	assert_int_equal(launch_files(launch, &elf, &path, NULL), 0);
+	assert_int_equal(loader_find(launch_program(launch), &elf, &path, NULL), 0);
 	expect_our_loader(path);
 	free(elf);
 	free(path);
