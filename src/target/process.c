@@ -92,15 +92,12 @@ static int choose_view(struct process *process)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d", tid);
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
 		/* The number may have been reused between the two looks. */
-		if (proc_read_status(fd, "status", "\nTgid:") != process->pid) {
-			close(fd);
+		if (fd < 0 || proc_read_status(fd, "status", "\nTgid:") != process->pid) {
+			cleanup_close(&fd);
 			continue;
 		}
-		if (process->view_fd >= 0)
-			close(process->view_fd);
+		cleanup_close(&process->view_fd);
 		process->view_fd = fd;
 		process->view_tid = tid;
 		result = 0;
@@ -194,7 +191,7 @@ int process_read_file(struct process *process, const char *name, size_t limit_by
 static int check_architecture(struct process *process, struct error *err)
 {
 	Elf64_Ehdr header = { 0 };
-	int fd = process_open(process, "exe", O_RDONLY);
+	_cleanup_close_ int fd = process_open(process, "exe", O_RDONLY);
 	ssize_t got;
 
 	if (refusal_is(fd))
@@ -203,7 +200,6 @@ static int check_architecture(struct process *process, struct error *err)
 		return error_set(err, fd, "cannot open the program of process %d (%s): %s",
 				 process->pid, process->comm, strerror(-fd));
 	got = pread(fd, &header, sizeof(header), 0);
-	close(fd);
 	if (got < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
 		return error_set(
 			err, -ENOTSUP,
@@ -328,12 +324,9 @@ int process_copy(struct process *copy, const struct process *process, struct err
 
 void process_deinit(struct process *process)
 {
-	if (process->view_fd >= 0)
-		close(process->view_fd);
-	if (process->proc_fd >= 0)
-		close(process->proc_fd);
-	if (process->pidfd >= 0)
-		close(process->pidfd);
+	cleanup_close(&process->view_fd);
+	cleanup_close(&process->proc_fd);
+	cleanup_close(&process->pidfd);
 	process->view_fd = process->proc_fd = process->pidfd = -1;
 }
 
