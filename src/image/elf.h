@@ -11,7 +11,10 @@
 #include "image/cursor.h"
 #include "image/space.h"
 
-enum { ELF_MAX_SEGMENTS = 64 };
+enum {
+	ELF_MAX_SEGMENTS = 64,
+	BUILD_ID_MAX_BYTES = 64,
+};
 
 /* A segment, as far as the file holds it. */
 struct elf_segment {
@@ -69,6 +72,14 @@ bool elf_export_offset(const struct elf *elf, const char *symbol, struct file_of
  * such section, or none of it in the file (NOBITS, as where debug information was taken out).
  */
 bool elf_section(const struct elf *elf, const char *name, struct span *bytes, uint64_t *address);
+
+/*
+ * The build ID: what tells the file from all others, also on another machine. Borrowed from the
+ * file's bytes; none: it has no such note, or one that makes no sense.
+ *
+ * Source of the format: GNU ld manual, --build-id; <elf.h> NT_GNU_BUILD_ID.
+ */
+struct span build_id_of(const struct elf *elf);
 
 /* What the file has at @address, as linked, up to its segment's end; none if it has nothing. */
 struct span elf_bytes_from(const struct elf *elf, uint64_t address);

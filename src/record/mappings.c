@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/build_id.h"
 #include "image/elf.h"
 #include "record/numbers.h"
 #include "record/writer.h"

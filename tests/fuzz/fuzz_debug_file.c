@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/build_id.h"
+#include "image/elf.h"
 #include "image/symbol_table.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name.h"

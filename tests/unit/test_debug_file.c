@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "image/build_id.h"
+#include "image/elf.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/debug_files.h"

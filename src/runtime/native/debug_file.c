@@ -5,7 +5,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "image/build_id.h"
 #include "image/elf.h"
 #include "image/libelf.h"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "image/build_id.h"
+#include "image/elf.h"
 #include "image/eh_frame.h"
 #include "method/pattern.h"
 #include "runtime/native/debug_file.h"
