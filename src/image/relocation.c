@@ -15,52 +15,38 @@ enum {
 	/* glibc 2.36 is the first whose <elf.h> has them. */
 	TAG_RELRSZ = 35,
 	TAG_RELR = 36,
+	TAGS, /* all that are asked for are below */
 };
 
-/* What PT_DYNAMIC says, 0 where it says nothing. */
-struct dynamic {
-	uint64_t rela;
-	uint64_t rela_size;
-	uint64_t rela_entry;
-	uint64_t relr;
-	uint64_t relr_size;
-	uint64_t symbols;
-};
-
-static struct dynamic read_dynamic(const struct elf *elf)
+/* What PT_DYNAMIC says by tag, 0 where it says nothing; of tags that come twice the last. */
+static void read_dynamic(const struct elf *elf, uint64_t values[TAGS])
 {
 	struct cursor c = cursor_over(elf->dynamic.bytes);
-	struct dynamic dynamic = { 0 };
 
 	for (;;) {
 		uint64_t tag = cursor_u64(&c), value = cursor_u64(&c);
 
 		if (!cursor_ok(&c) || tag == DT_NULL)
-			return dynamic;
-		if (tag == DT_RELA)
-			dynamic.rela = value;
-		else if (tag == DT_RELASZ)
-			dynamic.rela_size = value;
-		else if (tag == DT_RELAENT)
-			dynamic.rela_entry = value;
-		else if (tag == TAG_RELR)
-			dynamic.relr = value;
-		else if (tag == TAG_RELRSZ)
-			dynamic.relr_size = value;
-		else if (tag == DT_SYMTAB)
-			dynamic.symbols = value;
+			return;
+		if (tag < TAGS)
+			values[tag] = value;
 	}
 }
 
 void relocations_begin(struct relocations *walk, const struct elf *elf)
 {
-	struct dynamic dynamic = read_dynamic(elf);
+	uint64_t dynamic[TAGS] = { 0 };
 
-	*walk = (struct relocations){ .elf = elf, .symbols = dynamic.symbols, .left = WORDS_MAX };
-	if (dynamic.rela_entry != sizeof(Elf64_Rela))
-		dynamic.rela_size = 0;
-	walk->rela = cursor_over(elf_bytes(elf, dynamic.rela, dynamic.rela_size));
-	walk->relr = cursor_over(elf_bytes(elf, dynamic.relr, dynamic.relr_size));
+	read_dynamic(elf, dynamic);
+	if (dynamic[DT_RELAENT] != sizeof(Elf64_Rela))
+		dynamic[DT_RELASZ] = 0;
+	*walk = (struct relocations){
+		.elf = elf,
+		.rela = cursor_over(elf_bytes(elf, dynamic[DT_RELA], dynamic[DT_RELASZ])),
+		.relr = cursor_over(elf_bytes(elf, dynamic[TAG_RELR], dynamic[TAG_RELRSZ])),
+		.symbols = dynamic[DT_SYMTAB],
+		.left = WORDS_MAX,
+	};
 }
 
 /* The address of a symbol that the file defines. */
