@@ -194,16 +194,6 @@ bool pe_is_code(const struct pe *pe, struct rva rva)
 	return section && section->executable;
 }
 
-struct span pe_bytes(const struct pe *pe, struct rva rva, uint32_t size)
-{
-	const struct pe_section *section = section_of(pe, rva);
-
-	if (!section)
-		return (struct span){ 0 };
-	return span_part(span_part(pe->file, section->raw_offset, section->raw_size),
-			 rva.value - section->rva.value, size);
-}
-
 struct cursor pe_cursor(const struct pe *pe, struct rva rva)
 {
 	const struct pe_section *section = section_of(pe, rva);
@@ -213,6 +203,13 @@ struct cursor pe_cursor(const struct pe *pe, struct rva rva)
 		return c;
 	c = cursor_over(span_part(pe->file, section->raw_offset, section->raw_size));
 	return cursor_at(&c, rva.value - section->rva.value);
+}
+
+struct span pe_bytes(const struct pe *pe, struct rva rva, uint32_t size)
+{
+	struct cursor c = pe_cursor(pe, rva);
+
+	return cursor_take(&c, size);
 }
 
 static uint32_t function_begin(struct cursor table, size_t number)
