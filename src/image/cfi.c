@@ -257,10 +257,6 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 	case DW_CFA_same_value:
 		set_place(state, cfi_read_uleb(c), UNWIND_SAME);
 		break;
-	case DW_CFA_register:
-		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
-		(void)cfi_read_uleb(c);
-		break;
 	case DW_CFA_remember_state:
 		if (machine->remembered_count == STATES_MAX)
 			c->bad = true;
@@ -304,6 +300,7 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
 		cursor_skip(c, cfi_read_uleb(c));
 		break;
+	case DW_CFA_register:
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
 		set_place(state, cfi_read_uleb(c), UNWIND_LOST);
@@ -345,14 +342,6 @@ static bool run(struct machine *machine, struct span instructions)
 	return cursor_ok(&c);
 }
 
-/* What holds if nobody says otherwise. */
-static struct unwind_frame at_entry(void)
-{
-	return (struct unwind_frame){ .return_address = arch.return_address,
-				      .frame_pointer = UNWIND_SAME,
-				      .saved = UNWIND_SAME };
-}
-
 /* What is common to many functions, of which most that follow each other have the same. */
 static bool run_common(struct machine *machine, uint64_t begin)
 {
@@ -362,7 +351,10 @@ static bool run_common(struct machine *machine, uint64_t begin)
 		machine->state = machine->initial;
 		return true;
 	}
-	machine->state = (struct state){ .frame = at_entry() };
+	/* What holds if nobody says otherwise. */
+	machine->state = (struct state){ .frame = { .return_address = arch.return_address,
+						    .frame_pointer = UNWIND_SAME,
+						    .saved = UNWIND_SAME } };
 	machine->adds_rows = false;
 	good = run(machine, machine->cie->instructions);
 	machine->initial = machine->state;
