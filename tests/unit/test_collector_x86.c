@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* collector_code.h: the function that is told when the collector has done, and its neighbours. */
+/* compiler_code.h: the function that is told when the collector has done, and its neighbours. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
-#include "code/collector_code.h"
+#include "code/compiler_code.h"
 
 /* Of .NET 8.0, 9.0, 10.0 and 11.0 as they are published, with what follows. */
 static const uint8_t stores[][COLLECTOR_CODE_MAX] = {

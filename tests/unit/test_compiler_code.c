@@ -4,7 +4,6 @@
 #include "tests/unit/tiny_elf.h"
 
 #include "code/compiler_code.h"
-#include "code/precode.h"
 
 struct sample {
 	const char *what; /* NULL: it is as it should be */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* compileMethod as x86-64 code: what it refers to, how it begins and how it ends. */
+/*
+ * .NET's runtime as x86-64 code: what compileMethod refers to, how it begins and how it ends; its
+ * collector, and the code before methods.
+ */
 #include "arch/x86_64/decoded_x86.h"
 #include "code/exits.h"
 #include "code/compiler_code.h"
@@ -123,4 +126,68 @@ const char *compiler_check(struct span code, struct code_ends *ends)
 						    check_exits(&exits, &ends->exit);
 	exits_deinit(&exits);
 	return problem;
+}
+
+/* The collector ----------------------------------------------------------------------------- */
+
+enum { DISPLACEMENT = 4 };
+
+/* GCHeap::SetGCInProgress() of .NET 8 to 11, as clang makes it. */
+struct form {
+	uint8_t head_bytes, tail_bytes;
+	uint8_t head[7], tail[4]; /* with the displacement of GcInProgress in between */
+};
+
+static const struct form forms[] = {
+	/* push %rbp; mov %rsp,%rbp; lea GcInProgress(%rip),%rax; mov %esi,(%rax); pop %rbp; ret */
+	{ 7, 4, { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x05 }, { 0x89, 0x30, 0x5d, 0xc3 } },
+	/* .NET 11: push %rbp; mov %rsp,%rbp; mov %esi,GcInProgress(%rip); pop %rbp; ret */
+	{ 6, 2, { 0x55, 0x48, 0x89, 0xe5, 0x89, 0x35 }, { 0x5d, 0xc3 } },
+};
+
+static bool is_form(const struct form *form, const uint8_t *code, size_t size)
+{
+	size_t tail = form->head_bytes + DISPLACEMENT;
+
+	return size >= tail + form->tail_bytes && memcmp(code, form->head, form->head_bytes) == 0 &&
+	       memcmp(code + tail, form->tail, form->tail_bytes) == 0;
+}
+
+bool collector_code_stores(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (is_form(&forms[i], code, size))
+			return true;
+	}
+	return false;
+}
+
+/* Precode, in .NET 8 to 11 ------------------------------------------------------------------ */
+
+/* jmp *target(%rip); mov method(%rip),%r10; jmp *thunk(%rip) */
+static const struct {
+	uint8_t at;
+	uint8_t size;
+	uint8_t bytes[3];
+} parts[] = {
+	{ 0, 2, { 0xff, 0x25 } },
+	{ 6, 3, { 0x4c, 0x8b, 0x15 } },
+	{ 13, 2, { 0xff, 0x25 } },
+};
+
+enum { METHOD_AT = 9, METHOD_END = 13 };
+
+bool precode_method_slot(struct span code, uint64_t address, uint64_t *slot)
+{
+	int32_t distance;
+
+	if (code.size < PRECODE_BYTES)
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (memcmp(code.start + parts[i].at, parts[i].bytes, parts[i].size) != 0)
+			return false;
+	}
+	memcpy(&distance, code.start + METHOD_AT, sizeof(distance));
+	*slot = address + METHOD_END + (uint64_t)(int64_t)distance;
+	return true;
 }

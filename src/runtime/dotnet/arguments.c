@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "code/precode.h"
+#include "code/compiler_code.h"
 #include "method/method_name.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/identity.h"

@@ -9,7 +9,7 @@
  * the runtime is told which frames an exception comes by.
  */
 #include "bpf/thrown.h"
-#include "code/collector_code.h"
+#include "code/compiler_code.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/qcalls.h"
 #include "target/target.h"
