@@ -359,7 +359,6 @@ static void find(struct exits *exits)
 	if (decode_body(exits) || scratch->no_memory || check_targets(exits) ||
 	    !exit_tables_find(scratch) || !exit_flow(scratch))
 		return;
-	exit_note_table_targets(scratch);
 	level = level_of(scratch);
 	for (size_t i = 0; i < scratch->count && !exits->refusal && !scratch->no_memory; i++)
 		judge(exits, &scratch->insns[i], level);
@@ -403,8 +402,6 @@ int exits_find(struct exits *exits, const struct exit_body *body, struct error *
 
 int exits_add(struct exits *exits, const struct exits *more, struct error *err)
 {
-	struct exit_scratch unused = { 0 };
-
 	if (exits->refusal)
 		return 0;
 	if (more->refusal) {
@@ -413,8 +410,7 @@ int exits_add(struct exits *exits, const struct exits *more, struct error *err)
 		exits->count = 0;
 		return 0;
 	}
-	if (!exit_scratch_room(&unused, &exits->sites, &exits->capacity, exits->count + more->count,
-			       sizeof(*exits->sites)))
+	if (!vector_reserve(&exits->sites, &exits->capacity, exits->count + more->count))
 		return error_set(err, -ENOMEM, "no memory for the exits of a method");
 	for (size_t i = 0; i < more->count; i++)
 		exits->sites[exits->count++] = more->sites[i];

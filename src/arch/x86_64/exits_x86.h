@@ -4,8 +4,8 @@
  *   exits_x86.c         the body: its parts, the search, the verdict
  *   exits_insn_x86.c    what one instruction does, from what Zydis says
  *   exits_table_x86.c   where jumps through tables go
- *   exits_flow_x86.c    the stack and the registers, followed through the body
- *   exits_frame_x86.c   the frame, as it is taken down before an exit
+ *   exits_flow_x86.c    the stack and the registers, followed through the body; the frame, as it is
+ *                       taken down before an exit
  */
 #ifndef ARCH_X86_64_EXITS_X86_H
 #define ARCH_X86_64_EXITS_X86_H
@@ -184,9 +184,6 @@ const struct insn_table *exit_table_of(const struct exit_scratch *scratch, uint3
 
 /* Follow the stack and the registers through the body, from its entry on. */
 bool exit_flow(struct exit_scratch *scratch);
-
-/* From then on .is_target tells of targets of jumps through tables as well. */
-void exit_note_table_targets(struct exit_scratch *scratch);
 
 /*
  * @site, an exit at @insn, gets the place for its probe where taking down the frame begins. If that
