@@ -2,18 +2,24 @@
 /*
  * The order, for a few rows at a time: the rows are looked at, a thread is chosen, stopped, makes
  * one mmap() a row and is let go. A thread that turns out not to be fit costs a new choice, no
- * more.
+ * more. It is one that waits where the program cannot tell that it was stopped: where each is, is
+ * read before one is stopped; what it does in between is seen at the stop.
  */
 #include "inject/program/burst.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "inject/program/choose.h"
 #include "inject/program/filters.h"
 #include "inject/program/stop.h"
 
@@ -22,7 +28,106 @@ enum {
 	SEARCH_MS = 1000, /* for threads that are fit, in all */
 	PAUSE_NS = 10 * NS_PER_MS,
 	ERRNO_MAX = 4095,
+	TRIED_MAX = 64,
+	CALL_BYTES = 256,
 };
+
+/* Those that have turned out not to be fit, for now. */
+struct tried {
+	pid_t tids[TRIED_MAX];
+	size_t count;
+};
+
+/* Choosing ---------------------------------------------------------------------------------- */
+
+/* Not this one again, until @tried is emptied. */
+static void tried_add(struct tried *tried, pid_t tid)
+{
+	if (tried->count < TRIED_MAX)
+		tried->tids[tried->count++] = tid;
+}
+
+static bool was_tried(const struct tried *tried, pid_t tid)
+{
+	for (size_t i = 0; i < tried->count; i++) {
+		if (tried->tids[i] == tid)
+			return true;
+	}
+	/* Who has no room left to note more is done with choosing. */
+	return tried->count == TRIED_MAX;
+}
+
+/* Pipes and eventfds can be read again; sockets with a time limit return EINTR. */
+static bool is_pipe(const struct subject *subject, uint64_t fd)
+{
+	char path[64], target[32] = "";
+
+	if (fd > INT32_MAX)
+		return false;
+	snprintf(path, sizeof(path), "task/%d/fd/%d", subject->view, (int)fd);
+	if (readlinkat(subject->process_fd, path, target, sizeof(target) - 1) < 0)
+		return false;
+	return strncmp(target, "pipe:[", 6) == 0 || strcmp(target, "anon_inode:[eventfd]") == 0;
+}
+
+static enum call_restart fitness(const struct subject *subject, pid_t tid)
+{
+	_cleanup_close_ int fd = subject_open(subject, tid, "syscall", O_RDONLY);
+	char text[CALL_BYTES];
+	struct thread_call call;
+	enum call_restart restart;
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (got <= 0)
+		return RESTART_NEVER;
+	text[got] = '\0';
+	thread_call_parse(&call, text);
+	switch (call.where) {
+	case THREAD_RUNNING:
+		return RESTART_RUNNING;
+	case THREAD_OUT_OF_CALL:
+		return RESTART_STOPPED;
+	case THREAD_IN_CALL:
+		restart = call_restart(call.number, call.arguments);
+		if (restart == RESTART_READ && !is_pipe(subject, call.arguments[0]))
+			return RESTART_NEVER;
+		return restart;
+	case THREAD_UNKNOWN:
+		break;
+	}
+	return RESTART_NEVER;
+}
+
+/* A thread that is fit and was not tried, of those the best; 0 if there is none. */
+static pid_t choose_thread(const struct subject *subject, const struct tried *tried)
+{
+	enum call_restart best = RESTART_NEVER;
+	int fd = openat(subject->process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	pid_t chosen = 0;
+
+	if (!tasks) {
+		cleanup_close(&fd);
+		return 0;
+	}
+	while (best != RESTART_LOCK && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		enum call_restart restart;
+
+		if (tid <= 0 || was_tried(tried, tid))
+			continue;
+		restart = fitness(subject, tid);
+		if (restart < best) {
+			best = restart;
+			chosen = tid;
+		}
+	}
+	closedir(tasks);
+	return chosen;
+}
+
+/* Mapping ----------------------------------------------------------------------------------- */
 
 struct burst {
 	struct subject *subject;
@@ -169,8 +274,7 @@ static bool is_all_done(const struct burst *burst)
 }
 
 enum inject_result burst_run(struct subject *subject, const struct inject_row *rows, size_t count,
-			     bool shared, struct inject_answer *answer, burst_abort abort,
-			     void *ctx)
+			     bool shared, struct inject_answer *answer, burst_abort abort)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct row_state states[INJECT_ROWS_MAX];
@@ -190,7 +294,7 @@ enum inject_result burst_run(struct subject *subject, const struct inject_row *r
 		pid_t tid = choose_thread(subject, &burst.tried);
 
 		threads_release_late();
-		if ((!tid || burst.tried.count) && (clock_now_ns() >= limit_ns || abort(ctx)))
+		if ((!tid || burst.tried.count) && (clock_now_ns() >= limit_ns || abort()))
 			return burst.unfit;
 		if (!tid) {
 			burst.tried.count = 0;

@@ -10,7 +10,7 @@
 #include "inject/program/subject.h"
 
 /* Ends the waiting for a thread that is fit. */
-typedef bool (*burst_abort)(void *ctx);
+typedef bool (*burst_abort)(void);
 
 /*
  * Map @rows privately, or shared, and check that they are. What is so already is left. The target
@@ -18,7 +18,6 @@ typedef bool (*burst_abort)(void *ctx);
  * its `result`.
  */
 enum inject_result burst_run(struct subject *subject, const struct inject_row *rows, size_t count,
-			     bool shared, struct inject_answer *answer, burst_abort abort,
-			     void *ctx);
+			     bool shared, struct inject_answer *answer, burst_abort abort);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * place-probe's injector, a process of its own that is nothing else: it has a thread of the target
  * map rows of code anew where uprobes shall fire, and undoes that when it is told to or when
- * place-probe ends, however. place-probe has this program in it (inject/program.c).
+ * place-probe ends, however. place-probe has this program in it (inject/start.c).
  *
  * It must not end, nor wait, while a thread is stopped: so its memory is locked, all signals are
  * blocked, and it has a CPU before others.
@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "inject/message.h"
 #include "inject/program/burst.h"
-#include "inject/program/guard.h"
 #include "inject/program/stop.h"
 #include "inject/program/subject.h"
 
@@ -37,6 +38,12 @@ enum {
 
 /* Where user space ends, of processes that have not asked for more. */
 #define ADDRESS_END (UINT64_C(1) << 47)
+
+/* The rows that have been made private and are to be shared again, whatever becomes of place-probe. */
+struct guard {
+	struct inject_row rows[INJECT_GUARDED_MAX];
+	size_t count;
+};
 
 struct injector_state {
 	struct subject subject;
@@ -70,20 +77,132 @@ static void settle(void)
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &soon);
 }
 
-static bool parent_has_gone(void *ctx)
+static bool parent_has_gone(void)
 {
 	struct pollfd parent = { .fd = INJECT_PARENT_FD, .events = POLLIN };
 
-	(void)ctx;
 	return poll(&parent, 1, 0) != 0;
 }
 
 /* For those that must go on. */
-static bool never(void *ctx)
+static bool never(void)
 {
-	(void)ctx;
 	return false;
 }
+
+/* Guarding rows, from before they are made private until after they are shared again ---------- */
+
+static bool same_row(const struct inject_row *a, const struct inject_row *b)
+{
+	return a->address == b->address && a->length == b->length && a->offset == b->offset &&
+	       a->fd == b->fd;
+}
+
+static size_t find_row(const struct guard *guard, const struct inject_row *row)
+{
+	size_t i = 0;
+
+	while (i < guard->count && !same_row(&guard->rows[i], row))
+		i++;
+	return i;
+}
+
+/* Note rows that are about to be private. False if there is no room. */
+static bool guard_add(struct guard *guard, const struct inject_row *rows, size_t count)
+{
+	if (count > INJECT_GUARDED_MAX - guard->count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (find_row(guard, &rows[i]) == guard->count)
+			guard->rows[guard->count++] = rows[i];
+	}
+	return true;
+}
+
+/* These are shared again. */
+static void guard_remove(struct guard *guard, const struct inject_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = find_row(guard, &rows[i]);
+
+		if (at < guard->count)
+			guard->rows[at] = guard->rows[--guard->count];
+	}
+}
+
+/*
+ * As many of them as go into one burst, the last ones; those that are not there any more are
+ * forgotten.
+ */
+static size_t take_rows(struct guard *guard, struct subject *subject, struct inject_row *rows)
+{
+	struct row_state states[INJECT_ROWS_MAX];
+	size_t wanted = guard->count < INJECT_ROWS_MAX ? guard->count : INJECT_ROWS_MAX, kept = 0;
+
+	memcpy(rows, &guard->rows[guard->count - wanted], wanted * sizeof(*rows));
+	if (!subject_rows(subject, rows, wanted, states))
+		memset(states, 0, sizeof(states));
+	for (size_t i = 0; i < wanted; i++) {
+		if (states[i].expected)
+			rows[kept++] = rows[i];
+	}
+	guard->count -= wanted;
+	memcpy(&guard->rows[guard->count], rows, kept * sizeof(*rows));
+	guard->count += kept;
+	return kept;
+}
+
+/*
+ * Make shared again all that are still what they were. Those that are not any more, and all if the
+ * target has gone, are forgotten.
+ */
+static enum inject_result guard_restore(struct guard *guard, struct subject *subject,
+					struct inject_answer *answer, burst_abort abort)
+{
+	struct inject_row rows[INJECT_ROWS_MAX];
+	enum inject_result result = INJECT_DONE;
+
+	while (guard->count && result == INJECT_DONE) {
+		size_t count;
+
+		result = subject_look(subject, &answer->detail);
+		if (result)
+			break;
+		count = take_rows(guard, subject, rows);
+		for (size_t i = 0; i < count; i++)
+			answer->copies += subject_copies(subject, &rows[i], NULL);
+		result = burst_run(subject, rows, count, true, answer, abort);
+		if (result == INJECT_DONE)
+			guard->count -= count;
+	}
+	if (result == INJECT_GONE)
+		guard->count = 0;
+	return result == INJECT_GONE ? INJECT_DONE : result;
+}
+
+/*
+ * Is a page of them another than in the file? So it is where a uprobe is, until that is removed. A
+ * shared mapping drops probes that are still there, unnoticed by those who have set them.
+ */
+static bool guard_sees_probes(const struct guard *guard, struct subject *subject)
+{
+	int detail;
+
+	if (subject_look(subject, &detail))
+		return false;
+	for (size_t i = 0; i < guard->count; i++) {
+		char name[32];
+		_cleanup_close_ int fd = -1;
+
+		snprintf(name, sizeof(name), "fd/%d", guard->rows[i].fd);
+		fd = subject_open(subject, subject->view, name, O_RDONLY);
+		if (fd >= 0 && subject_copies(subject, &guard->rows[i], &fd))
+			return true;
+	}
+	return false;
+}
+
+/* Requests ---------------------------------------------------------------------------------- */
 
 /* Is it whole pages that a program may have? */
 static bool row_makes_sense(const struct inject_row *row)
@@ -117,7 +236,7 @@ static enum inject_result make_private(struct injector_state *state,
 	if (!guard_add(&state->guard, request->rows, request->count))
 		return INJECT_FULL;
 	return burst_run(&state->subject, request->rows, request->count, false, answer,
-			 parent_has_gone, NULL);
+			 parent_has_gone);
 }
 
 static enum inject_result make_shared(struct injector_state *state,
@@ -129,7 +248,7 @@ static enum inject_result make_shared(struct injector_state *state,
 	for (uint32_t i = 0; i < request->count; i++)
 		answer->copies += subject_copies(&state->subject, &request->rows[i], NULL);
 	result = burst_run(&state->subject, request->rows, request->count, true, answer,
-			   parent_has_gone, NULL);
+			   parent_has_gone);
 	if (result == INJECT_DONE)
 		guard_remove(&state->guard, request->rows, request->count);
 	return result;
@@ -141,7 +260,7 @@ static enum inject_result handle(struct injector_state *state, const struct inje
 	enum inject_result result;
 
 	if (request->kind == INJECT_RESTORE)
-		return guard_restore(&state->guard, &state->subject, answer, parent_has_gone, NULL);
+		return guard_restore(&state->guard, &state->subject, answer, parent_has_gone);
 	result = subject_look(&state->subject, &answer->detail);
 	if (result)
 		return result;
@@ -212,7 +331,7 @@ static void restore(struct injector_state *state)
 		struct inject_answer answer = { 0 };
 
 		threads_release_late();
-		if (guard_restore(&state->guard, &state->subject, &answer, never, NULL))
+		if (guard_restore(&state->guard, &state->subject, &answer, never))
 			nanosleep(&long_pause, NULL);
 	}
 }
