@@ -108,7 +108,7 @@ $(BUILD)/%.o: %.c Makefile | $(SKELETONS) $(MESSAGES)
 # sanitized, and is made of no more than this.
 INJECTOR := $(BUILD)/place-probe-inject
 INJECTOR_OBJECTS := $(patsubst src/%.c,$(BUILD)/injector/%.o,$(wildcard src/inject/program/*.c) \
-	src/arch/x86_64/injection_x86.c src/target/maps_row.c)
+	src/arch/x86_64/injection_x86.c src/target/maps_row.c src/target/proc.c)
 
 $(BUILD)/injector/%.o: src/%.c Makefile
 	$(call msg,CC,$@)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/request.h"
 #include "broker/broker_internal.h"
-#include "inject/start.h"
+#include "inject/inject.h"
 #include "probe/breakpoint_event.h"
 #include "probe/programs.h"
 #include "probe/uprobes.h"

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/request.h"
-#include "inject/start.h"
+#include "target/proc.h"
 #include "target/process.h"
 
 enum {
@@ -36,16 +36,11 @@ struct injector {
 static void read_name(pid_t pid, char *name, size_t size)
 {
 	char path[32];
-	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	snprintf(name, size, "?");
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(name, (int)size, file))
-		name[strcspn(name, "\n")] = '\0';
-	fclose(file);
+	if (proc_read(AT_FDCWD, path, name, size) <= 0)
+		snprintf(name, size, "?");
+	name[strcspn(name, "\n")] = '\0';
 }
 
 int inject_refuse_taken(const struct process *process, struct error *err)

@@ -3,7 +3,7 @@
  * The injector's program lies in this one as bytes and is executed from memory: place-probe is one
  * file, and what is executed is what was built with it.
  */
-#include "inject/start.h"
+#include "inject/inject.h"
 
 #include <errno.h>
 #include <fcntl.h>

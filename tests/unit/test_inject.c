@@ -22,7 +22,7 @@
 #include "inject/message.h"
 #include "inject/program/filters.h"
 #include "inject/program/proc_text.h"
-#include "inject/start.h"
+#include "inject/inject.h"
 
 /* Texts ------------------------------------------------------------------------------------ */
 

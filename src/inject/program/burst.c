@@ -7,12 +7,10 @@
  */
 #include "inject/program/burst.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -22,6 +20,7 @@
 #include "base/clock.h"
 #include "inject/program/filters.h"
 #include "inject/program/stop.h"
+#include "target/proc.h"
 
 enum {
 	BURST_ROWS = 8,	  /* at one stop, so that it stays short: 25 us each */
@@ -102,20 +101,15 @@ static enum call_restart fitness(const struct subject *subject, pid_t tid)
 static pid_t choose_thread(const struct subject *subject, const struct tried *tried)
 {
 	enum call_restart best = RESTART_NEVER;
-	int fd = openat(subject->process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	pid_t chosen = 0;
+	DIR *tasks = proc_open_list(subject->process_fd, "task");
+	pid_t chosen = 0, tid;
 
-	if (!tasks) {
-		cleanup_close(&fd);
+	if (!tasks)
 		return 0;
-	}
-	while (best != RESTART_LOCK && (entry = readdir(tasks))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+	while (best != RESTART_LOCK && (tid = proc_next(tasks))) {
 		enum call_restart restart;
 
-		if (tid <= 0 || was_tried(tried, tid))
+		if (was_tried(tried, tid))
 			continue;
 		restart = fitness(subject, tid);
 		if (restart < best) {

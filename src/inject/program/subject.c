@@ -2,12 +2,10 @@
 /* Looks at the target before and after a thread of it is stopped, never meanwhile. */
 #include "inject/program/subject.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "target/maps.h"
+#include "target/proc.h"
 #include "target/refusal.h"
 
 enum {
@@ -56,19 +55,15 @@ bool subject_status(struct subject *subject, pid_t tid, struct thread_status *st
 
 static bool find_view(struct subject *subject, struct thread_status *status)
 {
-	int fd = openat(subject->process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *tasks = proc_open_list(subject->process_fd, "task");
 	bool found = false;
+	pid_t tid;
 
-	if (!tasks) {
-		cleanup_close(&fd);
+	if (!tasks)
 		return false;
-	}
-	while (!found && (entry = readdir(tasks))) {
-		subject->view = (pid_t)strtol(entry->d_name, NULL, 10);
-		found = subject->view > 0 && subject_status(subject, subject->view, status) &&
-			thread_lives(status);
+	while (!found && (tid = proc_next(tasks))) {
+		subject->view = tid;
+		found = subject_status(subject, tid, status) && thread_lives(status);
 	}
 	closedir(tasks);
 	return found;
@@ -207,7 +202,6 @@ bool subject_rows(struct subject *subject, const struct inject_row *rows, size_t
 	return read;
 }
 
-/* Is the page at @address as that at @offset of the file? */
 /* The file of the target's descriptor @their_fd, if it is one that opening does nothing to. */
 static int open_their_file(const struct subject *subject, int their_fd)
 {
@@ -236,6 +230,7 @@ bool subject_lock(struct subject *subject, int fd)
 	return false;
 }
 
+/* Is the page at @address as that at @offset of the file? */
 static bool page_is_as_file(const struct subject *subject, uint64_t address, int file_fd,
 			    uint64_t offset)
 {
