@@ -80,22 +80,13 @@ enum reading {
 void reading_begin(const struct broker *broker, enum reading as);
 void reading_end(const struct broker *broker);
 
-/* The answers, by what they are about (files.c, paths.c, probes.c, requests.c). */
-void answer_open(const struct broker *broker, const struct seccomp_notif *call,
-		 struct reply *reply);
-void answer_status(const struct broker *broker, const struct seccomp_notif *call,
-		   struct reply *reply);
-void answer_link(const struct broker *broker, const struct seccomp_notif *call,
-		 struct reply *reply);
-void answer_access(const struct broker *broker, const struct seccomp_notif *call,
-		   struct reply *reply);
-void answer_perf_event(const struct broker *broker, const struct seccomp_notif *call,
-		       struct reply *reply);
-void answer_bpf(const struct broker *broker, const struct seccomp_notif *call, struct reply *reply);
-void answer_kill(const struct broker *broker, const struct seccomp_notif *call,
-		 struct reply *reply);
-void answer_request(const struct broker *broker, const struct seccomp_notif *call,
-		    struct reply *reply);
+/* An answer to a call. They are in files by what they are about. */
+typedef void answerer(const struct broker *broker, const struct seccomp_notif *call,
+		      struct reply *reply);
+
+answerer answer_open, answer_status, answer_link, answer_access; /* files.c */
+answerer answer_perf_event, answer_bpf;				 /* probes.c */
+answerer answer_kill, answer_request;				 /* requests.c */
 
 /* Probes that are about to go (kept_probes.c), for requests.c. */
 struct kept_probes *kept_probes_create(void);

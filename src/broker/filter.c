@@ -280,21 +280,16 @@ static void add_status(struct filter *filter)
 	give(filter, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Only to ourselves: signals, as of abort(), and what the kernel copies (capture/unwind.c). */
+/* Only to ourselves. */
 static void add_own(struct filter *filter, uint32_t refused)
 {
-	const uint32_t own = (uint32_t)getpid();
+	const uint32_t own = (uint32_t)getpid(), limits_of[] = { 0, own };
 
+	/* Signals, as of abort(), and what the kernel copies (capture/unwind.c). */
 	give_by_argument(filter, SYS_tgkill, 0, &own, 1, refused);
 	give_by_argument(filter, SYS_process_vm_writev, 0, &own, 1, refused);
-}
-
-/* Our own limits may be read, and lowered. */
-static void add_limits(struct filter *filter, uint32_t refused)
-{
-	const uint32_t own[] = { 0, (uint32_t)getpid() };
-
-	give_by_argument(filter, SYS_prlimit64, 0, own, COUNT(own), refused);
+	/* Our own limits may be read, and lowered. */
+	give_by_argument(filter, SYS_prlimit64, 0, limits_of, COUNT(limits_of), refused);
 }
 
 static void build(struct filter *filter)
@@ -313,7 +308,6 @@ static void build(struct filter *filter)
 		give_if(filter, (uint32_t)asked[i], SECCOMP_RET_USER_NOTIF);
 	add_clone(filter, refused);
 	add_own(filter, refused);
-	add_limits(filter, refused);
 	give_by_argument(filter, SYS_ioctl, 1, ioctls, COUNT(ioctls), refused);
 	give_by_argument(filter, SYS_fcntl, 1, fcntls, COUNT(fcntls), refused);
 	give_by_argument(filter, SYS_prctl, 0, prctls, COUNT(prctls), refused);

@@ -31,10 +31,7 @@ enum {
 	REAP_MS = 1000,
 };
 
-typedef void (*answerer)(const struct broker *broker, const struct seccomp_notif *call,
-			 struct reply *reply);
-
-static answerer answerer_of(int number)
+static answerer *answerer_of(int number)
 {
 	switch (number) {
 	case SYS_openat:
@@ -104,7 +101,7 @@ static void send_descriptor(const struct broker *broker, const struct seccomp_no
 static void answer_call(const struct broker *broker, const struct seccomp_notif *call)
 {
 	struct reply reply = { .fd = -1 };
-	answerer answer_it = answerer_of(call->data.nr);
+	answerer *answer_it = answerer_of(call->data.nr);
 	struct seccomp_notif_resp response = { .id = call->id };
 
 	if (answer_it && may_ask(broker, call))
