@@ -2,10 +2,7 @@
 /* What is asked of the broker by name (base/request.h), beside system calls. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 

@@ -4,11 +4,9 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/arch.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sorted.h"
 #include "base/vector.h"

@@ -9,9 +9,6 @@
 #ifndef IMAGE_CFI_H
 #define IMAGE_CFI_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "image/cfi_entries.h"
 
 struct error;

@@ -5,7 +5,6 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "base/sorted.h"
 #include "base/vector.h"
 
 enum {

@@ -2,8 +2,6 @@
 /* Bounds-checked reading: below every parser of files. */
 #include "image/cursor.h"
 
-#include <string.h>
-
 struct span span_part(struct span s, uint64_t offset, uint64_t size)
 {
 	if (!s.start || offset > s.size || size > s.size - offset)

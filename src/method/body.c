@@ -2,8 +2,6 @@
 /* Tiers and states of bodies as they are printed. */
 #include "method/body.h"
 
-#include <stddef.h>
-
 const char *tier_name(enum tier tier)
 {
 	static const char *const names[] = {

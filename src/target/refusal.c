@@ -2,10 +2,8 @@
 /* Why the kernel may have said no, for all who ask it for something. */
 #include "target/refusal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
  * instructions begin, each of as many as the check before the jump lets through.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "arch/x86_64/exits_x86.h"
 

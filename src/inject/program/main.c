@@ -7,7 +7,6 @@
  * It must not end, nor wait, while a thread is stopped: so its memory is locked, all signals are
  * blocked, and it has a CPU before others.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

@@ -6,7 +6,6 @@
 #ifndef INJECT_PROGRAM_STOP_H
 #define INJECT_PROGRAM_STOP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
