@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The entries of .eh_frame one after the other, for eh_frame.c and cfi.c. */
-#include "image/cfi_entries.h"
+#include "image/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <dwarf.h>
 
 #include "base/sorted.h"
-#include "image/cfi_entries.h"
+#include "image/cfi.h"
 
 enum {
 	VERSION = 1,

@@ -9,7 +9,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "image/cfi_entries.h"
+#include "image/cfi.h"
 #include "image/cursor.h"
 #include "runtime/native/lines_internal.h"
 
