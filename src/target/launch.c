@@ -49,16 +49,6 @@ static int check_executable(const char *path)
 	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-/* "" in PATH is the current directory. */
-static char *join(const char *dir, size_t dir_length, const char *name)
-{
-	char *path;
-
-	if (asprintf(&path, "%.*s%s%s", (int)dir_length, dir, dir_length ? "/" : "", name) < 0)
-		return NULL;
-	return path;
-}
-
 /* As execvp(): what cannot be looked at is passed over, what may not be executed is remembered. */
 static int search_path(const char *name, const char *dirs, char **program)
 {
@@ -68,9 +58,11 @@ static int search_path(const char *name, const char *dirs, char **program)
 		size_t length = strcspn(dir, ":");
 		int result;
 
-		*program = join(dir, length, name);
-		if (!*program)
+		/* "" in PATH is the current directory. */
+		if (asprintf(program, "%.*s%s%s", (int)length, dir, length ? "/" : "", name) < 0) {
+			*program = NULL;
 			return -ENOMEM;
+		}
 		result = check_executable(*program);
 		if (result == 0)
 			return 0;
