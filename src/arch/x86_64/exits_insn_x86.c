@@ -94,21 +94,15 @@ static enum insn_flow flow_of(const struct decoded *decoded)
 
 /* The stack ----------------------------------------------------------------------------- */
 
-static void move_stack(struct insn *to, int64_t amount)
-{
-	if (amount > STACK_DEPTH_MAX || amount < -STACK_DEPTH_MAX)
-		return;
-	to->stack = INSN_STACK_MOVES;
-	to->amount = (int32_t)amount;
-}
-
-static void copy_pointer(struct insn *to, enum insn_stack how, int64_t amount)
+static void set_stack(struct insn *to, enum insn_stack how, int64_t amount)
 {
 	if (amount > STACK_DEPTH_MAX || amount < -STACK_DEPTH_MAX)
 		return;
 	to->stack = (uint8_t)how;
 	to->amount = (int32_t)amount;
-	to->loses_frame = false;
+	/* One pointer is copied to the other. */
+	if (how != INSN_STACK_MOVES)
+		to->loses_frame = false;
 }
 
 static void read_lea_or_mov(struct insn *to, const struct decoded *decoded)
@@ -122,11 +116,11 @@ static void read_lea_or_mov(struct insn *to, const struct decoded *decoded)
 				 is_register(second, ZYDIS_REGISTER_RBP);
 
 	if (is_register(first, ZYDIS_REGISTER_RBP) && from_rsp)
-		copy_pointer(to, INSN_FRAME_FROM_STACK, amount);
+		set_stack(to, INSN_FRAME_FROM_STACK, amount);
 	else if (is_register(first, ZYDIS_REGISTER_RSP) && from_rbp)
-		copy_pointer(to, INSN_STACK_FROM_FRAME, amount);
+		set_stack(to, INSN_STACK_FROM_FRAME, amount);
 	else if (is_register(first, ZYDIS_REGISTER_RSP) && from_rsp)
-		move_stack(to, -amount);
+		set_stack(to, INSN_STACK_MOVES, -amount);
 }
 
 /* Of what writes rsp or rbp: what compilers use for it. All else loses the stack pointer. */
@@ -139,22 +133,23 @@ static void read_stack(struct insn *to, const struct decoded *decoded)
 	case ZYDIS_MNEMONIC_PUSH:
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		if (is_whole)
-			move_stack(to, STACK_WORD);
+			set_stack(to, INSN_STACK_MOVES, STACK_WORD);
 		break;
 	case ZYDIS_MNEMONIC_POP:
 		if (is_whole && !is_register(first, ZYDIS_REGISTER_RSP))
-			move_stack(to, -STACK_WORD);
+			set_stack(to, INSN_STACK_MOVES, -STACK_WORD);
 		break;
 	case ZYDIS_MNEMONIC_POPFQ:
-		move_stack(to, -STACK_WORD);
+		set_stack(to, INSN_STACK_MOVES, -STACK_WORD);
 		break;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 		if (is_register(first, ZYDIS_REGISTER_RSP) &&
 		    second->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-			move_stack(to, decoded->is.mnemonic == ZYDIS_MNEMONIC_SUB ?
-					       second->imm.value.s :
-					       -second->imm.value.s);
+			set_stack(to, INSN_STACK_MOVES,
+				  decoded->is.mnemonic == ZYDIS_MNEMONIC_SUB ?
+					  second->imm.value.s :
+					  -second->imm.value.s);
 		break;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_LEA:
