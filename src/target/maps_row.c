@@ -41,18 +41,21 @@ static bool take_permissions(char **text, struct mapping *row)
 /* START-END PERM OFFSET MAJOR:MINOR INODE [PATH], one space between, many before the path. */
 bool mapping_parse(struct mapping *row, char *line)
 {
-	uint64_t start, end, offset, major, minor, inode;
 	size_t path_length, deleted_length = sizeof(DELETED) - 1;
+	uint64_t major, minor;
 	char *path;
 
 	*row = (struct mapping){ 0 };
-	if (!take_number(&line, 16, '-', &start) || !take_number(&line, 16, ' ', &end) ||
-	    !take_permissions(&line, row) || !take_number(&line, 16, ' ', &offset) ||
+	if (!take_number(&line, 16, '-', &row->start.value) ||
+	    !take_number(&line, 16, ' ', &row->end.value) || !take_permissions(&line, row) ||
+	    !take_number(&line, 16, ' ', &row->offset.value) ||
 	    !take_number(&line, 16, ':', &major) || !take_number(&line, 16, ' ', &minor))
 		return false;
+	row->major = (uint32_t)major;
+	row->minor = (uint32_t)minor;
 	errno = 0;
-	inode = strtoull(line, &path, 10);
-	if (path == line || errno || end <= start)
+	row->inode = strtoull(line, &path, 10);
+	if (path == line || errno || row->end.value <= row->start.value)
 		return false;
 
 	path += strspn(path, " ");
@@ -62,12 +65,6 @@ bool mapping_parse(struct mapping *row, char *line)
 		path[path_length - deleted_length] = '\0';
 		row->deleted = true;
 	}
-	row->start.value = start;
-	row->end.value = end;
-	row->offset.value = offset;
-	row->major = (uint32_t)major;
-	row->minor = (uint32_t)minor;
-	row->inode = inode;
 	row->path = path;
 	return true;
 }
