@@ -18,14 +18,6 @@ enum {
 	USUAL_ROW_BYTES = 5,
 };
 
-struct cfi_reader {
-	const struct cfi_section *section;
-	uint64_t base;
-	struct unwind_rows *rows;
-	struct cfi_counts *counts;
-	struct cfi_entries entries;
-};
-
 /* Where things are at one address. */
 struct state {
 	struct unwind_frame frame; /* but for the CFA where that is in a register */
@@ -179,7 +171,11 @@ static void restore(struct state *state, struct state *initial, uint64_t reg)
 
 /* What runs instructions, for one function or for what is common to many. */
 struct machine {
-	struct cfi_reader *reader;
+	const struct cfi_section *section;
+	struct unwind_rows *rows;
+	struct cfi_counts *counts;
+	struct cfi_entries entries;
+
 	const struct cfi_cie *cie;
 	struct state state;
 	struct state initial;
@@ -197,9 +193,8 @@ static void add_row(struct machine *machine)
 
 	if (machine->address >= machine->end)
 		return;
-	machine->reader->counts->unsupported += frame.rule == UNWIND_UNSUPPORTED;
-	unwind_rows_add(machine->reader->rows, (uint32_t)(machine->address - machine->reader->base),
-			frame);
+	machine->counts->unsupported += frame.rule == UNWIND_UNSUPPORTED;
+	unwind_rows_add(machine->rows, (uint32_t)machine->address, frame);
 }
 
 static void advance(struct machine *machine, uint64_t address)
@@ -221,7 +216,7 @@ static void run_extended(struct machine *machine, struct cursor *c, uint8_t op)
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_set_loc:
-		advance(machine, cfi_read_address(machine->reader->section, c, cie->encoding));
+		advance(machine, cfi_read_address(machine->section, c, cie->encoding));
 		break;
 	case DW_CFA_advance_loc1:
 		advance(machine, machine->address + cursor_u8(c) * cie->code_factor);
@@ -365,10 +360,9 @@ static bool run_common(struct machine *machine, uint64_t begin)
 
 static void add_function(struct machine *machine, const struct cfi_fde *fde)
 {
-	struct cfi_reader *reader = machine->reader;
 	bool good;
 
-	machine->cie = &reader->entries.cies[fde->cie];
+	machine->cie = &machine->entries.cies[fde->cie];
 	machine->address = fde->begin;
 	machine->end = fde->begin + fde->size;
 	machine->remembered_count = 0;
@@ -376,36 +370,33 @@ static void add_function(struct machine *machine, const struct cfi_fde *fde)
 	machine->adds_rows = true;
 	good = good && run(machine, fde->instructions);
 	if (!good) {
-		reader->counts->damaged++;
+		machine->counts->damaged++;
 		machine->state = (struct state){
 			.frame = unsupported,
 			.cfa_is_expression = true,
 		};
 	}
 	add_row(machine);
-	reader->counts->functions++;
+	machine->counts->functions++;
 }
 
 /* Linkers leave entries of functions that they have thrown away, at address 0. */
-static bool has_code(const struct cfi_reader *reader, const struct cfi_fde *fde)
+static bool has_code(const struct machine *machine, const struct cfi_fde *fde)
 {
-	uint64_t begin = fde->begin - reader->base;
-
-	return fde->begin >= reader->base && fde->size && begin <= UINT32_MAX &&
-	       fde->size <= UINT32_MAX - begin && (fde->begin || !reader->section->debug_frame);
+	return fde->size && fde->begin <= UINT32_MAX && fde->size <= UINT32_MAX - fde->begin &&
+	       (fde->begin || !machine->section->debug_frame);
 }
 
-static bool is_of_machine(const struct cfi_reader *reader, const struct cfi_fde *fde)
+static bool is_of_machine(const struct machine *machine, const struct cfi_fde *fde)
 {
-	return reader->entries.cies[fde->cie].return_register == arch.dwarf_return_address;
+	return machine->entries.cies[fde->cie].return_register == arch.dwarf_return_address;
 }
 
 /* By address: the entries are in any order. */
-static bool add_functions(struct cfi_reader *reader)
+static bool add_functions(struct machine *machine)
 {
 	static const struct unwind_frame unknown = { .rule = UNWIND_UNKNOWN };
-	const struct cfi_entries *entries = &reader->entries;
-	struct machine machine = { .reader = reader };
+	const struct cfi_entries *entries = &machine->entries;
 	uint64_t end = 0; /* of the code that has rows so far */
 
 	if (!sorted_places(entries->fdes, entries->fde_count))
@@ -414,42 +405,37 @@ static bool add_functions(struct cfi_reader *reader)
 		struct cfi_fde fde;
 
 		/* The bytes are of a file, which may change meanwhile. */
-		if (!cfi_entries_get(entries, reader->section, entries->fdes[i].at, &fde) ||
-		    fde.begin != entries->fdes[i].number || !is_of_machine(reader, &fde)) {
-			reader->counts->damaged++;
+		if (!cfi_entries_get(entries, machine->section, entries->fdes[i].at, &fde) ||
+		    fde.begin != entries->fdes[i].number || !is_of_machine(machine, &fde)) {
+			machine->counts->damaged++;
 			continue;
 		}
 		/* Two functions in one place: the first is as good as the second. */
-		if (!has_code(reader, &fde) || fde.begin < end)
+		if (!has_code(machine, &fde) || fde.begin < end)
 			continue;
 		if (end && fde.begin > end)
-			unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
-		add_function(&machine, &fde);
+			unwind_rows_add(machine->rows, (uint32_t)end, unknown);
+		add_function(machine, &fde);
 		end = fde.begin + fde.size;
 	}
 	if (end)
-		unwind_rows_add(reader->rows, (uint32_t)(end - reader->base), unknown);
+		unwind_rows_add(machine->rows, (uint32_t)end, unknown);
 	return true;
 }
 
-int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,
-	     struct cfi_counts *counts, struct error *err)
+int cfi_rows(const struct cfi_section *section, struct unwind_rows *rows, struct cfi_counts *counts,
+	     struct error *err)
 {
-	struct cfi_reader reader = {
-		.section = section,
-		.base = base,
-		.rows = rows,
-		.counts = counts,
-	};
+	struct machine machine = { .section = section, .rows = rows, .counts = counts };
 	bool done;
 
 	*counts = (struct cfi_counts){ 0 };
 	rows->no_memory |= !vector_reserve(&rows->rows, &rows->capacity,
 					   rows->count + section->bytes.size / USUAL_ROW_BYTES);
-	done = cfi_entries_read(&reader.entries, section);
-	counts->damaged = reader.entries.damaged;
-	done = done && add_functions(&reader);
-	cfi_entries_deinit(&reader.entries);
+	done = cfi_entries_read(&machine.entries, section);
+	counts->damaged = machine.entries.damaged;
+	done = done && add_functions(&machine);
+	cfi_entries_deinit(&machine.entries);
 	if (!done || rows->no_memory)
 		return error_set(err, -ENOMEM, "no memory for unwind information");
 	return 0;

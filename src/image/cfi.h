@@ -30,12 +30,11 @@ struct cfi_counts {
 };
 
 /*
- * Add the rows of all functions of @section to @rows, which is empty, relative to @base: the
- * address, as linked, that offset 0 of the file has or would have. What lies between functions is
- * UNWIND_UNKNOWN. -ENOMEM with @err set.
+ * Add the rows of all functions of @section to @rows, which is empty, by address as linked. What
+ * lies between functions is UNWIND_UNKNOWN. -ENOMEM with @err set.
  */
-int cfi_rows(const struct cfi_section *section, uint64_t base, struct unwind_rows *rows,
-	     struct cfi_counts *counts, struct error *err);
+int cfi_rows(const struct cfi_section *section, struct unwind_rows *rows, struct cfi_counts *counts,
+	     struct error *err);
 
 /* Entries --------------------------------------------------------------------------------- */
 

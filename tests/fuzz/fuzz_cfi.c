@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct unwind_rows rows = { .frames = &frames };
 	struct cfi_counts counts;
 
-	if (size == 0 || cfi_rows(&section, 0, &rows, &counts, NULL))
+	if (size == 0 || cfi_rows(&section, &rows, &counts, NULL))
 		return 0;
 	for (size_t i = 0; i < rows.count; i++) {
 		if ((i && rows.rows[i - 1].begin >= rows.rows[i].begin) ||

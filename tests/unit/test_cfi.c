@@ -71,7 +71,7 @@ static void open_library(struct library *library, const char *path)
 	library->cfi = dwarf_getcfi_elf(library->elf);
 	assert_non_null(library->cfi);
 	find_section(library);
-	if (cfi_rows(&library->section, 0, &library->rows, &library->counts, &err))
+	if (cfi_rows(&library->section, &library->rows, &library->counts, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -261,7 +261,7 @@ UNIT_TEST(damaged)
 		for (int flips = i % 8; size && flips > 0; flips--)
 			copy.bytes[(size_t)rand_r(&seed) % size] = (uint8_t)rand_r(&seed);
 		library.section.bytes = golden_span(&copy);
-		assert_int_equal(cfi_rows(&library.section, 0, &rows, &counts, NULL), 0);
+		assert_int_equal(cfi_rows(&library.section, &rows, &counts, NULL), 0);
 		for (size_t row = 1; row < rows.count; row++)
 			assert_true(rows.rows[row - 1].begin < rows.rows[row].begin);
 		unwind_rows_deinit(&rows);
@@ -288,7 +288,7 @@ static void rows_of(const uint8_t *instructions, size_t size, struct unwind_rows
 	memcpy(bytes + sizeof(cie) + 16, &code_size, 8);
 	memcpy(bytes + sizeof(cie) + 25, instructions, size);
 	*rows = (struct unwind_rows){ .frames = &frames };
-	assert_int_equal(cfi_rows(&section, 0, rows, counts, NULL), 0);
+	assert_int_equal(cfi_rows(&section, rows, counts, NULL), 0);
 }
 
 #define ROWS_OF(rows, counts, ...)                                                                \
@@ -443,7 +443,7 @@ UNIT_TEST(debug_frame)
 			put(&bytes, 0x100, 8);
 		}
 		section.bytes = (struct span){ bytes.at, bytes.size };
-		assert_int_equal(cfi_rows(&section, 0, &rows, &counts, NULL), 0);
+		assert_int_equal(cfi_rows(&section, &rows, &counts, NULL), 0);
 		assert_int_equal(counts.functions, 1);
 		assert_int_equal(counts.damaged, 1);
 		assert_null(unwind_rows_find(&rows, 0xfff));
