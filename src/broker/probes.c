@@ -28,12 +28,6 @@ enum {
 	NAME_BYTES = 64,
 };
 
-/* Threads that may have probes. */
-static bool is_ours(const struct broker *broker, pid_t tid)
-{
-	return broker_has_thread(&broker->target, tid) || broker_has_thread(&broker->served, tid);
-}
-
 /* The file is named by a descriptor that the process has: a copy of it. -errno. */
 static int take_file(const struct broker *broker, uint64_t at, char path[PATH_BYTES])
 {
@@ -107,7 +101,8 @@ void answer_perf_event(const struct broker *broker, const struct seccomp_notif *
 	if (tid == 0)
 		tid = (pid_t)call->pid; /* who asks */
 	/* One that has ended is nobody's: who asks is told what the kernel says of such. */
-	if (cpu == -1 && !is_ours(broker, tid)) {
+	if (cpu == -1 && !broker_has_thread(&broker->target, tid) &&
+	    !broker_has_thread(&broker->served, tid)) {
 		reply->error = -ESRCH;
 		return;
 	}

@@ -188,19 +188,12 @@ static void tell_end(const struct broker *broker)
 		broker->target.pid, broker->target.comm, broker->target.pid);
 }
 
-/* The last word over the channel says that it ends in order. */
-static bool was_told(const struct broker *broker)
-{
-	char word;
-
-	return read(broker->channel_fd, &word, 1) == 1;
-}
-
 void broker_serve(struct broker *broker)
 {
 	struct pollfd ends[] = { { .fd = broker->channel_fd, .events = POLLIN },
 				 { .fd = broker->served.pidfd, .events = POLLIN } };
 	pthread_t thread;
+	char word;
 
 	ioctl(broker->listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 	      SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
@@ -215,7 +208,8 @@ void broker_serve(struct broker *broker)
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 	}
-	if (!was_told(broker))
+	/* The last word over the channel says that it ends in order. */
+	if (read(broker->channel_fd, &word, 1) != 1)
 		tell_end(broker);
 	if (BROKER_SANITIZED)
 		poll(&ends[1], 1, -1);
