@@ -23,11 +23,6 @@ static void set_limits(int bytes)
 	mallopt(M_TOP_PAD, bytes);
 }
 
-static char *next_huge_page(char *at)
-{
-	return at + (HUGE_PAGE_BYTES - (uintptr_t)at % HUGE_PAGE_BYTES) % HUGE_PAGE_BYTES;
-}
-
 void heap_begin(void)
 {
 	char *old_end = sbrk(0), *begin, *end;
@@ -38,7 +33,8 @@ void heap_begin(void)
 	first = malloc(2 * USUAL_BYTES);
 	free(first);
 	/* Of the first huge page nothing may be in use before: it is behind all that is. */
-	begin = next_huge_page(old_end + 2 * USUAL_BYTES);
+	begin = old_end + 2 * USUAL_BYTES;
+	begin += (HUGE_PAGE_BYTES - (uintptr_t)begin % HUGE_PAGE_BYTES) % HUGE_PAGE_BYTES;
 	end = (char *)sbrk(0);
 	if (end <= begin)
 		return;

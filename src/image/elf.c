@@ -15,11 +15,6 @@ enum {
 	NOTES_MAX = 64, /* that are looked through */
 };
 
-static uint64_t round_up(uint64_t value, uint64_t to)
-{
-	return (value + to - 1) / to * to;
-}
-
 static void add_segment(struct elf *elf, struct cursor c)
 {
 	uint32_t type = cursor_u32(&c);
@@ -36,8 +31,9 @@ static void add_segment(struct elf *elf, struct cursor c)
 	size = cursor_u64(&c);
 	memory_size = cursor_u64(&c);
 	alignment = cursor_u64(&c);
+	alignment = alignment ? alignment : 1;
 	if (cursor_ok(&c) && type == PT_TLS && memory_size < TLS_MAX && alignment < TLS_MAX)
-		elf->tls_bytes = round_up(memory_size, alignment ? alignment : 1);
+		elf->tls_bytes = (memory_size + alignment - 1) / alignment * alignment;
 	segment.bytes = span_part(elf->file, segment.offset, size);
 	if (!cursor_ok(&c) || !segment.bytes.start)
 		return;

@@ -24,12 +24,6 @@
 #include "target/process.h"
 #include "target/sigbus.h"
 
-static bool same_inode(const struct stat *st, const struct mapping *row)
-{
-	return st->st_ino == row->inode && major(st->st_dev) == row->major &&
-	       minor(st->st_dev) == row->minor;
-}
-
 int target_file_open_mapped(struct process *process, const struct mapping *row)
 {
 	char name[64];
@@ -54,7 +48,8 @@ static int open_by_path(struct process *process, const struct mapping *row)
 	free(name);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) != 0 || !same_inode(&st, row)) {
+	if (fstat(fd, &st) != 0 || st.st_ino != row->inode || major(st.st_dev) != row->major ||
+	    minor(st.st_dev) != row->minor) {
 		close(fd);
 		return -ESTALE;
 	}

@@ -57,12 +57,6 @@ static bool is_at_work(long call)
 	}
 }
 
-/* It may wait for a lock, not for work: pthread's conditions have another operation, but musl's. */
-static bool may_want_lock(long call, unsigned long operation)
-{
-	return call == SYS_futex && (operation & FUTEX_CMD_MASK) == FUTEX_WAIT;
-}
-
 /* Does it wait for what is not there yet, and not in the middle of what it does? */
 static bool is_at_rest(struct thread *thread, const char *text)
 {
@@ -74,7 +68,8 @@ static bool is_at_rest(struct thread *thread, const char *text)
 	if (!isdigit((unsigned char)text[0]) ||
 	    sscanf(text, "%ld %lx %lx", &call, &address, &operation) != 3 || is_at_work(call))
 		return false;
-	if (!may_want_lock(call, operation))
+	/* For work, and not for a lock: pthread's conditions have another operation, but musl's. */
+	if (call != SYS_futex || (operation & FUTEX_CMD_MASK) != FUTEX_WAIT)
 		return true;
 	if (!thread->waits_for || thread->waits_for != address) {
 		thread->waits_for = address;

@@ -56,11 +56,6 @@ static void add_part(struct value_slot *slot, enum value_where where, uint32_t n
 	slot->part_count++;
 }
 
-static uint32_t rest_of(uint32_t size, uint32_t offset)
-{
-	return size - offset < CONVENTION_WORD ? size - offset : CONVENTION_WORD;
-}
-
 /* Each kind is counted by itself; false, and nothing is taken, if there are not enough. */
 static bool take_registers(struct convention *taken, const struct convention_value *value,
 			   struct value_slot *slot, uint32_t integers_max, uint32_t floats_max)
@@ -77,12 +72,12 @@ static bool take_registers(struct convention *taken, const struct convention_val
 	}
 	if (integers > integers_max || floats > floats_max)
 		return false;
-	for (uint32_t i = 0; i * CONVENTION_WORD < size; i++) {
+	for (uint32_t i = 0, offset = 0; offset < size; i++, offset += CONVENTION_WORD) {
 		bool is_float = value->words[i] == WORD_FLOAT;
 
 		add_part(slot, is_float ? VALUE_IN_FLOAT : VALUE_IN_REGISTER,
-			 is_float ? taken->floats++ : taken->integers++, i * CONVENTION_WORD,
-			 rest_of(size, i * CONVENTION_WORD));
+			 is_float ? taken->floats++ : taken->integers++, offset,
+			 size - offset < CONVENTION_WORD ? size - offset : CONVENTION_WORD);
 	}
 	return true;
 }

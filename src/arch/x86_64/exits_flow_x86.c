@@ -230,15 +230,6 @@ static bool takes_down(const struct insn *insn)
 	       (insn->stack == INSN_STACK_MOVES && insn->amount < 0);
 }
 
-/* The first of those that take it down for @insn, one after the other. */
-static const struct insn *find_taking_down(const struct exit_scratch *scratch,
-					   const struct insn *insn)
-{
-	while (insn > scratch->insns && insn[-1].part == insn->part && takes_down(&insn[-1]))
-		insn--;
-	return insn;
-}
-
 /* What @first up to @end take down, into @site. False: nobody knows, or some come by otherwise. */
 static bool take_down(struct exit_site *site, const struct insn *first, const struct insn *end)
 {
@@ -265,9 +256,12 @@ static bool take_down(struct exit_site *site, const struct insn *first, const st
 void exit_place_probe(const struct exit_scratch *scratch, struct exit_site *site,
 		      const struct insn *insn)
 {
-	const struct insn *first = find_taking_down(scratch, insn);
+	const struct insn *first = insn;
 	struct exit_site placed = *site;
 
+	/* All that take it down for @insn come one after the other. */
+	while (first > scratch->insns && first[-1].part == first->part && takes_down(&first[-1]))
+		first--;
 	if (first == insn)
 		return;
 	if (site->kind == EXIT_BRANCH || !take_down(&placed, first, insn)) {
