@@ -157,15 +157,6 @@ static void know_root(struct broker *broker)
 			    our_ns.st_ino == their_ns.st_ino;
 }
 
-/* The descriptor that comes over the channel; negative: the other side has failed. */
-static int receive_descriptor(int channel_fd)
-{
-	char word;
-	int fd;
-
-	return rights_receive(channel_fd, &word, 1, 0, &fd) == 1 ? fd : -1;
-}
-
 static void __attribute__((noreturn))
 be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 {
@@ -176,7 +167,7 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 	};
 	const int kept[] = { channel_fd, broker.target.proc_fd, broker.target.view_fd,
 			     broker.target.pidfd };
-	char path[32];
+	char path[32], word;
 
 	leave_terminal();
 	close_others(kept, sizeof(kept) / sizeof(kept[0]));
@@ -188,9 +179,9 @@ be_broker(const struct broker_config *config, int channel_fd, pid_t served)
 	know_root(&broker);
 	if (uprobe_perf_type(&broker.uprobe_type, NULL))
 		broker.uprobe_type = 0;
-	broker.listener_fd = receive_descriptor(channel_fd);
-	/* It waits for us, so the number is its own. */
-	if (broker.listener_fd < 0 || process_init(&broker.served, served, NULL))
+	/* If it comes it waits for us, so the number is its own. */
+	if (rights_receive(channel_fd, &word, 1, 0, &broker.listener_fd) != 1 ||
+	    broker.listener_fd < 0 || process_init(&broker.served, served, NULL))
 		_exit(1);
 	snprintf(path, sizeof(path), "/proc/%d/mem", served);
 	/* Who is not root may not open it to write, as it is root's, though he may write there. */

@@ -111,21 +111,16 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static bool is_nothing(const struct stat *st)
-{
-	const dev_t nothing = makedev(1, 3); /* /dev/null */
-
-	return S_ISCHR(st->st_mode) && st->st_rdev == nothing;
-}
-
 /* What is neither file nor directory might do something when it is opened. */
 static int check_plain(int fd)
 {
+	const dev_t nothing = makedev(1, 3); /* /dev/null */
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || is_nothing(&st))
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
+	    (S_ISCHR(st.st_mode) && st.st_rdev == nothing))
 		return 0;
 	return S_ISLNK(st.st_mode) ? -ELOOP : -ENOTSUP;
 }

@@ -147,26 +147,22 @@ static bool is_to_do(const struct burst *burst, size_t i)
 	return burst->shared ? burst->states[i].has_private : burst->states[i].has_shared;
 }
 
-static void set_arguments(const struct burst *burst, const struct inject_row *row,
-			  uint64_t arguments[INJECTION_ARGUMENTS])
-{
-	arguments[0] = row->address;
-	arguments[1] = row->length;
-	arguments[2] = PROT_READ | PROT_EXEC;
-	arguments[3] = MAP_FIXED | (uint64_t)(burst->shared ? MAP_SHARED : MAP_PRIVATE);
-	arguments[4] = (uint64_t)row->fd;
-	arguments[5] = row->offset;
-}
-
 /* One row, by a thread that is stopped. INJECT_RESULTS: by another thread, perhaps. */
 static enum inject_result map_row(struct burst *burst, struct stopped *stopped, bool filtered,
 				  size_t i)
 {
+	const struct inject_row *row = &burst->rows[i];
+	const uint64_t arguments[INJECTION_ARGUMENTS] = {
+		row->address,
+		row->length,
+		PROT_READ | PROT_EXEC,
+		MAP_FIXED | (uint64_t)(burst->shared ? MAP_SHARED : MAP_PRIVATE),
+		(uint64_t)row->fd,
+		row->offset,
+	};
 	struct user_regs_struct registers = stopped->registers;
-	uint64_t arguments[INJECTION_ARGUMENTS];
 	int64_t got;
 
-	set_arguments(burst, &burst->rows[i], arguments);
 	if (filtered && filters_harm(stopped->tid, burst->subject->instruction, arguments))
 		return fail(burst, INJECT_SECCOMP, 0, i);
 	registers_set_call(&registers, burst->subject->instruction, injection.mmap_number,
@@ -183,7 +179,7 @@ static enum inject_result map_row(struct burst *burst, struct stopped *stopped, 
 		return INJECT_RESULTS;
 	}
 	got = registers_result(&registers);
-	if (got == (int64_t)burst->rows[i].address) {
+	if (got == (int64_t)row->address) {
 		burst->states[i] = (struct row_state){ .expected = true,
 						       .has_private = !burst->shared,
 						       .has_shared = burst->shared };
