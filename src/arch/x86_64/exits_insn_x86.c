@@ -43,16 +43,6 @@ static bool is_relative(const ZydisDecodedInstruction *is)
 	return is->raw.imm[0].is_relative;
 }
 
-static enum insn_flow flow_of_jump(const struct decoded *decoded)
-{
-	if (decoded->is.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		return INSN_FAR;
-	if (is_relative(&decoded->is))
-		return INSN_JUMP;
-	return decoded->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ? INSN_JUMP_MEMORY :
-									INSN_JUMP_REGISTER;
-}
-
 static enum insn_flow flow_of(const struct decoded *decoded)
 {
 	const ZydisDecodedInstruction *is = &decoded->is;
@@ -73,7 +63,12 @@ static enum insn_flow flow_of(const struct decoded *decoded)
 	case ZYDIS_MNEMONIC_SYSEXIT:
 		return INSN_FAR;
 	case ZYDIS_MNEMONIC_JMP:
-		return flow_of_jump(decoded);
+		if (is->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+			return INSN_FAR;
+		if (is_relative(is))
+			return INSN_JUMP;
+		return decoded->operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ? INSN_JUMP_MEMORY :
+										INSN_JUMP_REGISTER;
 	case ZYDIS_MNEMONIC_XBEGIN:
 		return INSN_BRANCH;
 	default:

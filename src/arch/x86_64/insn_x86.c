@@ -171,15 +171,6 @@ const uint8_t *insn_find_number(struct span code, uint32_t number)
 	return code.size ? memmem(code.start, code.size, mov, sizeof(mov)) : NULL;
 }
 
-/* Does it put the number that goes to the kernel into eax? */
-static bool sets_number(const struct decoded *decoded)
-{
-	return decoded->is.mnemonic == ZYDIS_MNEMONIC_MOV &&
-	       decoded->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	       decoded->operands[0].reg.value == ZYDIS_REGISTER_EAX &&
-	       decoded->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-}
-
 /* Conditional jumps are to where arguments are refused: the call is behind them. */
 bool insn_makes_system_call(struct span code, uint32_t number)
 {
@@ -193,7 +184,11 @@ bool insn_makes_system_call(struct span code, uint32_t number)
 		    decoded.is.meta.category == ZYDIS_CATEGORY_CALL ||
 		    decoded.is.meta.category == ZYDIS_CATEGORY_RET || writes_argument(&decoded))
 			return false;
-		if (sets_number(&decoded))
+		/* The number goes to the kernel in eax. */
+		if (decoded.is.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		    decoded.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    decoded.operands[0].reg.value == ZYDIS_REGISTER_EAX &&
+		    decoded.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 			found = decoded.operands[1].imm.value.u;
 	}
 	return false;
