@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is asked of the machine code of .NET's runtime: to find compileMethod, where its collector is
- * done, and the method of code that it has made. Each architecture answers in a file that carries
- * this name (arch/x86_64/compiler_x86.c).
+ * What is asked of the machine code of .NET's runtime: to find compileMethod, where its collector
+ * is done, and the method of code that it has made. Each architecture answers in a file that
+ * carries this name (arch/x86_64/compiler_x86.c).
  */
 #ifndef CODE_COMPILER_CODE_H
 #define CODE_COMPILER_CODE_H

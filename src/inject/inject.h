@@ -62,8 +62,9 @@ int injector_restore(struct injector *injector, struct inject_outcome *outcome, 
 int inject_refuse_taken(const struct process *process, struct error *err);
 
 /*
- * The injector's program (start.c): start it with a channel, of which @channel_fd is our end, and with @process_fd, a /proc/PID. It
- * ends with the process of @parent_fd, a pidfd. The id of its process, or -errno with @err set.
+ * The injector's program (start.c): start it with a channel, of which @channel_fd is our end, and
+ * with @process_fd, a /proc/PID. It ends with the process of @parent_fd, a pidfd. The id of its
+ * process, or -errno with @err set.
  */
 pid_t injector_start(int process_fd, int parent_fd, int *channel_fd, struct error *err);
 

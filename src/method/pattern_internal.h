@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of pattern.h share: pattern_parse.c makes a pattern, pattern_list.c the lists in it,
- * pattern.c matches it.
+ * What the parts of pattern.h share: pattern_parse.c makes a pattern, pattern_list.c the lists in
+ * it, pattern.c matches it.
  */
 #ifndef METHOD_PATTERN_INTERNAL_H
 #define METHOD_PATTERN_INTERNAL_H

@@ -348,7 +348,7 @@ const struct target_file *target_files_find(const struct target_files *files,
 	return files->by_inode[place];
 }
 
-/* What the target has not mapped ------------------------------------------------------------------ */
+/* What the target has not mapped ------------------------------------------------------------ */
 
 enum { BESIDE_MAX_BYTES = 256 << 20 };
 

@@ -79,8 +79,8 @@ const struct target_file *target_files_find(const struct target_files *files,
 
 /*
  * A file that is not mapped yet, for who waits for it: open @name in the directory of @file, as the
- * target sees it: one of the target's user or root, see process_open_owned(). It has a descriptor, a
- * path and bytes, and no mapping. -ENOENT if there is none, or another -errno, with @err set.
+ * target sees it: one of the target's user or root, see process_open_owned(). It has a descriptor,
+ * a path and bytes, and no mapping. -ENOENT if there is none, or another -errno, with @err set.
  * target_beside_close() ends it.
  */
 int target_beside_open(struct target_file *beside, struct process *process,

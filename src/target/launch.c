@@ -111,28 +111,23 @@ static int find_program(const char *name, char **program, struct error *err)
 
 /* The child ----------------------------------------------------------------------------- */
 
-/*
- * What is caught becomes the default by exec; what is ignored stays so. place-probe ignores SIGPIPE
- * and no other signal: the rest was ignored by whoever started it, for the command as well.
- */
-static void restore_signals(const struct sigaction *child_ended)
-{
-	sigset_t none;
-
-	signal(SIGPIPE, SIG_DFL);
-	sigaction(SIGCHLD, child_ended, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static void __attribute__((noreturn))
 run_child(int fd, const char *program, char *const *command, const struct sigaction *child_ended)
 {
+	sigset_t none;
 	uint8_t go;
 	ssize_t got;
 	int code;
 
-	restore_signals(child_ended);
+	/*
+	 * What is caught becomes the default by exec; what is ignored stays so. place-probe ignores
+	 * SIGPIPE and no other signal: the rest was ignored by whoever started it, for the command
+	 * as well.
+	 */
+	signal(SIGPIPE, SIG_DFL);
+	sigaction(SIGCHLD, child_ended, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	do {
 		got = recv(fd, &go, sizeof(go), 0);
 	} while (got < 0 && errno == EINTR);

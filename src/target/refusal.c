@@ -65,7 +65,7 @@ static void tell_security_modules(char words[WORDS_BYTES])
 		snprintf(words + used, WORDS_BYTES - used, " (place-probe runs as '%s')", label);
 }
 
-/* ptrace_may_access() in the kernel says which capability counts, and where. In @words if need be. */
+/* ptrace_may_access() in the kernel says which capability counts, and where. @words: room. */
 static const char *explain(pid_t pid, char words[2 * WORDS_BYTES])
 {
 	char modules[WORDS_BYTES] = "";
@@ -111,18 +111,13 @@ const char *refusal_remedy(void)
 	return "root may not either, since a security module, a sandbox or the kernel's lockdown forbids it";
 }
 
-/* Linux then hides kernel memory from root, and users' with it: security/lockdown/lockdown.c. */
-static bool is_confidential(void)
+int refusal_of_programs(struct error *err, int code)
 {
 	char line[WORDS_BYTES];
 
+	/* Linux hides kernel memory from root then, and users' too: security/lockdown/lockdown.c. */
 	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
-	return strstr(line, "[confidentiality]");
-}
-
-int refusal_of_programs(struct error *err, int code)
-{
-	if (is_confidential())
+	if (strstr(line, "[confidentiality]"))
 		return error_set(
 			err, code,
 			"the kernel does not load the BPF programs: it is locked down (confidentiality), and lets none read memory; start it with lockdown=integrity");

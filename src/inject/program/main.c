@@ -38,7 +38,7 @@ enum {
 /* Where user space ends, of processes that have not asked for more. */
 #define ADDRESS_END (UINT64_C(1) << 47)
 
-/* The rows that have been made private and are to be shared again, whatever becomes of place-probe. */
+/* Rows that have been made private and are to be shared again, whatever becomes of place-probe. */
 struct guard {
 	struct inject_row rows[INJECT_GUARDED_MAX];
 	size_t count;
