@@ -48,19 +48,3 @@ void heap_settle(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	set_limits(USUAL_BYTES);
 }
-
-void *heap_take_room(size_t bytes)
-{
-	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (room == MAP_FAILED)
-		room = NULL;
-	return room;
-}
-
-void heap_return_room(void *room, size_t bytes)
-{
-	if (room)
-		munmap(room, bytes);
-}

@@ -7,8 +7,6 @@
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
-#include <stddef.h>
-
 /*
  * Before anything large is allocated, and after processes are split off: what is shared with them
  * is copied page by page. Without huge pages it changes nothing that can be seen.
@@ -22,13 +20,5 @@ void heap_begin(void);
  * end of the heap goes back to the kernel.
  */
 void heap_settle(void);
-
-/*
- * @bytes of zeros in pages of their own, of which only those that are touched cost anything: for
- * what may become much and rarely does. calloc() clears all of what was in use before. NULL: there
- * is no memory. heap_return_room() is for what heap_take_room() has given, or NULL.
- */
-void *heap_take_room(size_t bytes);
-void heap_return_room(void *room, size_t bytes);
 
 #endif

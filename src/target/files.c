@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "target/numbers.h"
@@ -221,13 +220,34 @@ static void note_unreadable(struct target_files *files, const struct error *why)
 		*files->first_error = *why;
 }
 
+/*
+ * @bytes of zeros in pages of their own, of which only those that are touched cost anything: for
+ * what may become much and rarely does. calloc() clears all of what was in use before. NULL: there
+ * is no memory.
+ */
+static void *take_room(size_t bytes)
+{
+	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (room == MAP_FAILED)
+		room = NULL;
+	return room;
+}
+
+static void return_room(void *room, size_t bytes)
+{
+	if (room)
+		munmap(room, bytes);
+}
+
 /* Room for all that there may ever be, so that nothing moves; what is not used costs nothing. */
 static int make_room(struct target_files *files, struct error *err)
 {
 	if (!files->files)
-		files->files = heap_take_room(TARGET_FILES_MAX * sizeof(*files->files));
+		files->files = take_room(TARGET_FILES_MAX * sizeof(*files->files));
 	if (!files->by_inode)
-		files->by_inode = heap_take_room(TARGET_FILES_MAX * sizeof(*files->by_inode));
+		files->by_inode = take_room(TARGET_FILES_MAX * sizeof(*files->by_inode));
 	if (files->files && files->by_inode)
 		return 0;
 	return error_set(err, -ENOMEM, "no memory for the target's files");
@@ -326,8 +346,8 @@ void target_files_close(struct target_files *files)
 {
 	for (size_t i = 0; files->files && i < files->count; i++)
 		file_close(&files->files[i]);
-	heap_return_room(files->files, TARGET_FILES_MAX * sizeof(*files->files));
-	heap_return_room(files->by_inode, TARGET_FILES_MAX * sizeof(*files->by_inode));
+	return_room(files->files, TARGET_FILES_MAX * sizeof(*files->files));
+	return_room(files->by_inode, TARGET_FILES_MAX * sizeof(*files->by_inode));
 	free(files->by_number);
 	free(files->first_error);
 	*files = (struct target_files){ .numbers = files->numbers };
