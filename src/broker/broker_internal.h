@@ -88,10 +88,8 @@ answerer answer_open, answer_status, answer_link, answer_access; /* files.c */
 answerer answer_perf_event, answer_bpf;				 /* probes.c */
 answerer answer_kill, answer_request;				 /* requests.c */
 
-/* Probes that are about to go (kept_probes.c), for requests.c. */
+/* Room for probes that are about to go (requests.c). */
 struct kept_probes *kept_probes_create(void);
-int kept_probes_keep(const struct broker *broker, uint64_t at);
-int kept_probes_close(const struct broker *broker, uint64_t at);
 
 /*
  * Find what a path of a call leads to, and open it with @flags (with O_PATH, or to read). -errno;
