@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A name's parts, which a runtime has filled in, become its one spelling: for output, and for
- * patterns.
+ * patterns. C#'s and IL's words for types become those of the CLR, for both alike.
  */
 #include "method/method_name.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/hash.h"
+#include "mapparse/mapparse.h"
 
 void method_name_deinit(struct method_name *name)
 {
@@ -62,4 +66,34 @@ bool method_name_ok(const struct method_name *name)
 {
 	return text_ok(&name->type) && text_ok(&name->type_args) && text_ok(&name->name) &&
 	       text_ok(&name->method_args) && text_ok(&name->params);
+}
+
+/* Types ----------------------------------------------------------------------------------- */
+
+const char *type_list_element_end(const char *start, const char *end)
+{
+	int depth = 0;
+
+	for (const char *p = start; p < end; p++) {
+		if (*p == '[' || *p == '<' || *p == '(')
+			depth++;
+		else if (*p == ']' || *p == '>' || *p == ')')
+			depth--;
+		else if (*p == ',' && depth == 0)
+			return p;
+	}
+	return end;
+}
+
+bool type_name_normalise(const char *chars, size_t length, bool as_argument, struct text *out)
+{
+	char *spelled = mapparse_type_render(chars, length, as_argument);
+
+	if (!spelled) {
+		out->failed |= errno == ENOMEM;
+		return false;
+	}
+	text_add(out, spelled);
+	free(spelled);
+	return true;
 }

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "method/pattern_internal.h"
-#include "method/type_name.h"
 
 enum {
 	LIST_MAX = 256, /* elements */

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "method/pattern.h"
-#include "method/type_name.h"
 #include "runtime/native/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,6 @@
 #include "runtime/dotnet/signature.h"
 #include "base/cleanup.h"
 #include "method/method_name.h"
-#include "method/type_name.h"
 
 enum {
 	METHOD_IS_TIERED = 0x8000, /* of METHOD_TOKEN's unused bits, in .NET 8 to 11 alike */

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "method/pattern.h"
 #include "method/source_name.h"
-#include "method/type_name.h"
 #include "runtime/dotnet/find.h"
 #include "runtime/dotnet/signature.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "method/type_name.h"
+#include "method/method_name.h"
 
 enum { DEPTH_MAX = 16 };
 
