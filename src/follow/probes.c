@@ -9,7 +9,7 @@
 
 #include "bpf/follow.h"
 #include "base/error.h"
-#include "image/eh_frame.h"
+#include "image/cfi.h"
 #include "image/elf.h"
 #include "code/insn.h"
 

@@ -2,10 +2,11 @@
 /*
  * The call frame information that compilers write for debuggers and exceptions (.eh_frame,
  * .debug_frame): made into unwind rows (cfi.c), of its entries (cfi_entries.c), which say what
- * functions there are, and have the instructions of each. eh_frame.h looks for one entry.
+ * functions there are, and have the instructions of each. And where one function ends: every one of
+ * an x86-64 file has an entry, also of a stripped one.
  *
  * Source of the format: DWARF 5, 6.4; Linux Standard Base Core 5.0, 10.6 (what .eh_frame has
- * otherwise). The machine has its registers' numbers (arch/arch.h).
+ * otherwise, and .eh_frame_hdr). The machine has its registers' numbers (arch/arch.h).
  */
 #ifndef IMAGE_CFI_H
 #define IMAGE_CFI_H
@@ -13,6 +14,7 @@
 #include "base/sorted.h"
 #include "image/cursor.h"
 
+struct elf;
 struct error;
 struct unwind_rows;
 
@@ -80,12 +82,6 @@ bool cfi_entries_get(const struct cfi_entries *entries, const struct cfi_section
 		     size_t offset, struct cfi_fde *fde);
 void cfi_entries_deinit(struct cfi_entries *entries);
 
-/*
- * Where the code is of the function whose entry is at @offset of @section; false if no entry is
- * there. Takes the same time whatever the bytes are, and reads no instructions.
- */
-bool cfi_entry_read(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde);
-
 uint64_t cfi_read_uleb(struct cursor *c);
 int64_t cfi_read_sleb(struct cursor *c);
 
@@ -94,5 +90,17 @@ int64_t cfi_read_sleb(struct cursor *c);
  * used for functions makes @c bad.
  */
 uint64_t cfi_read_address(const struct cfi_section *section, struct cursor *c, uint8_t encoding);
+
+/*
+ * The code of the function that begins at @address, as linked; none if there is no table, if it is
+ * not as linkers write it on x86-64, or if no function begins there.
+ */
+struct span eh_frame_function(const struct elf *elf, uint64_t address);
+
+/*
+ * The code with an entry of its own that holds @address, and in @begin where it begins: a function,
+ * or the part of one that the compiler has put elsewhere. None as above.
+ */
+struct span eh_frame_code(const struct elf *elf, uint64_t address, uint64_t *begin);
 
 #endif

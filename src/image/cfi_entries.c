@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The entries of .eh_frame one after the other, for eh_frame.c and cfi.c. */
+/*
+ * The entries of .eh_frame one after the other, for cfi.c; and that of the function that holds an
+ * address, for runtimes and for the follower's probes.
+ */
 #include "image/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "base/vector.h"
+#include "image/elf.h"
 
 enum {
 	LONG_LENGTH = -1, /* marks the 64-bit format */
@@ -13,9 +17,14 @@ enum {
 	ENCODING_FORMAT = 0x0f,
 	ENCODING_BASE = 0x70,
 	SHIFT_MAX = 63,
-	HEAD_MAX_BYTES =
-		256, /* of an entry, up to its instructions: far more than compilers write */
+	/* Of an entry, up to its instructions: far more than compilers write. */
+	HEAD_MAX_BYTES = 256,
 	USUAL_FDE_BYTES = 36, /* 37 to 41 in node, libc and libstdc++ */
+
+	/* Of the table to search: where code begins, and its entry. */
+	TABLE_VERSION = 1,
+	ROW_BYTES = 8,
+	ROW_ENTRY = 4,
 };
 
 /* Numbers --------------------------------------------------------------------------------- */
@@ -258,6 +267,8 @@ void cfi_entries_deinit(struct cfi_entries *entries)
 	*entries = (struct cfi_entries){ 0 };
 }
 
+/* One function --------------------------------------------------------------------------- */
+
 /* The entry at @offset, without most of its instructions. */
 static struct entry read_head(const struct cfi_section *section, uint64_t offset)
 {
@@ -269,13 +280,84 @@ static struct entry read_head(const struct cfi_section *section, uint64_t offset
 	return entry;
 }
 
-bool cfi_entry_read(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde)
+/*
+ * Where the code is of the function whose entry is at @offset; false if no entry is there. Takes the
+ * same time whatever the bytes are, and reads no instructions.
+ */
+static bool read_one(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde)
 {
 	struct entry of_function = read_head(section, offset);
 	struct entry of_cie = read_head(section, of_function.cie);
 	struct cfi_cie cie = read_cie(of_cie.offset, of_cie.rest);
 
-	fde->cie = 0;
 	return !of_function.is_cie && of_cie.is_cie &&
 	       read_fde(section, &cie, of_function.rest, fde);
+}
+
+/* The table, what its rows are relative to, and the entries that they point to. */
+struct table {
+	struct cursor rows;
+	uint32_t count;
+	uint64_t base;
+	struct cfi_section section;
+};
+
+static bool find_table(const struct elf *elf, struct table *table)
+{
+	const struct cfi_section header = {
+		.bytes = elf->eh_frame_hdr.bytes,
+		.address = elf->eh_frame_hdr.address,
+	};
+	struct cursor c = cursor_over(header.bytes);
+	uint8_t version = cursor_u8(&c), pointer = cursor_u8(&c);
+	uint8_t count = cursor_u8(&c), rows = cursor_u8(&c);
+	uint64_t section = cfi_read_address(&header, &c, pointer);
+
+	if (version != TABLE_VERSION || count != DW_EH_PE_udata4 ||
+	    rows != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	table->section = (struct cfi_section){ elf_bytes_from(elf, section), section, false };
+	table->count = cursor_u32(&c);
+	table->rows = cursor_over((struct span){ c.pos, cursor_left(&c) });
+	table->base = header.address;
+	return cursor_ok(&c) && table->count <= cursor_left(&c) / ROW_BYTES;
+}
+
+/* Of row @number where its function begins, or else where its entry is. */
+static uint64_t row_of(const struct table *table, size_t number, bool entry)
+{
+	struct cursor c = cursor_at(&table->rows, number * ROW_BYTES + (entry ? ROW_ENTRY : 0));
+
+	return table->base + (uint64_t)(int64_t)(int32_t)cursor_u32(&c);
+}
+
+/* Where the entry is of the last function that begins at or before @address; 0: there is none. */
+static uint64_t find_entry(const struct table *table, uint64_t address)
+{
+	size_t count = sorted_first(table->count, i, row_of(table, i, false) <= address);
+
+	return count ? row_of(table, count - 1, true) : 0;
+}
+
+struct span eh_frame_code(const struct elf *elf, uint64_t address, uint64_t *begin)
+{
+	const struct span none = { 0 };
+	struct table table;
+	struct cfi_fde fde;
+
+	*begin = 0;
+	if (!find_table(elf, &table) ||
+	    !read_one(&table.section, find_entry(&table, address) - table.section.address, &fde) ||
+	    address - fde.begin >= fde.size || !elf_is_code(elf, fde.begin))
+		return none;
+	*begin = fde.begin;
+	return elf_bytes(elf, fde.begin, fde.size);
+}
+
+struct span eh_frame_function(const struct elf *elf, uint64_t address)
+{
+	uint64_t begin;
+	struct span code = eh_frame_code(elf, address, &begin);
+
+	return begin == address ? code : (struct span){ 0 };
 }

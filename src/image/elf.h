@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The little that is asked of an ELF file here: where its code and data lie, and what it
- * exports. What else it says is read by relocation.h and eh_frame.h.
+ * exports. What else it says is read by relocation.h and cfi.h.
  *
  * Source of the format: System V ABI, "Object Files"; <elf.h>.
  */

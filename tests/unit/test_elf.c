@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * elf.h, relocation.h and eh_frame.h: held against files that somebody else linked, and what a
+ * elf.h, relocation.h and cfi.h: held against files that somebody else linked, and what a
  * loader that somebody else wrote has made of them.
  */
 #include "tests/unit/golden.h"
@@ -12,7 +12,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "image/eh_frame.h"
+#include "image/cfi.h"
 #include "image/relocation.h"
 #include "image/symbol_table.h"
 

@@ -12,7 +12,8 @@
 #include "code/compiler_code.h"
 #include "base/error.h"
 #include "base/sorted.h"
-#include "image/eh_frame.h"
+#include "image/cfi.h"
+#include "image/elf.h"
 #include "image/relocation.h"
 
 enum {

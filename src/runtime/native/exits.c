@@ -2,7 +2,7 @@
 /* Where the calls of a function end, for find.c if calls are timed. */
 #include "runtime/native/exits.h"
 
-#include "image/eh_frame.h"
+#include "image/cfi.h"
 #include "image/elf.h"
 #include "runtime/native/name.h"
 #include "runtime/native/symbols.h"

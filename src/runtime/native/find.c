@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "image/elf.h"
-#include "image/eh_frame.h"
+#include "image/cfi.h"
 #include "method/pattern.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name_filter.h"
