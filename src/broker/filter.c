@@ -27,95 +27,51 @@
 
 enum { FILTER_MAX = 512 };
 
-/* With what it has: reading, writing, mapping, waiting, threads. Nothing is named by its name. */
-static const int allowed[] = {
-	SYS_read,
-	SYS_pread64,
-	SYS_readv,
-	SYS_preadv,
-	SYS_write,
-	SYS_pwrite64,
-	SYS_writev,
-	SYS_pwritev,
-	SYS_sendfile,
-	SYS_lseek,
-	SYS_close,
-	SYS_close_range,
-	SYS_dup,
-	SYS_dup3,
-	SYS_fstat,
-	SYS_fstatfs,
-	SYS_getdents64,
-	SYS_ftruncate,
-	SYS_fallocate,
-	SYS_fsync,
-	SYS_fdatasync,
-	SYS_fadvise64,
-	SYS_pipe2,
-	SYS_eventfd2,
-	SYS_signalfd4,
-	SYS_memfd_create,
-	SYS_timerfd_create,
-	SYS_timerfd_settime,
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* With what it has open, and what it opens that has no name. */
+static const int files[] = {
+	SYS_read,	SYS_pread64,	  SYS_readv,	      SYS_preadv,
+	SYS_write,	SYS_pwrite64,	  SYS_writev,	      SYS_pwritev,
+	SYS_sendfile,	SYS_lseek,	  SYS_close,	      SYS_close_range,
+	SYS_dup,	SYS_dup3,	  SYS_fstat,	      SYS_fstatfs,
+	SYS_getdents64, SYS_ftruncate,	  SYS_fallocate,      SYS_fsync,
+	SYS_fdatasync,	SYS_fadvise64,	  SYS_pipe2,	      SYS_eventfd2,
+	SYS_signalfd4,	SYS_memfd_create, SYS_timerfd_create, SYS_timerfd_settime,
 	SYS_pidfd_open,
-	SYS_mmap,
-	SYS_munmap,
-	SYS_mprotect,
-	SYS_mremap,
-	SYS_madvise,
-	SYS_brk,
-	SYS_mincore,
-	SYS_mlock,
-	SYS_mlock2,
-	SYS_munlock,
-	SYS_mlockall,
-	SYS_munlockall,
-	SYS_membarrier,
-	SYS_msync,
-	SYS_ppoll,
-	SYS_pselect6,
-	SYS_epoll_create1,
-	SYS_epoll_ctl,
-	SYS_epoll_pwait,
-	SYS_futex,
-	SYS_nanosleep,
-	SYS_clock_nanosleep,
-	SYS_clock_gettime,
-	SYS_clock_getres,
-	SYS_gettimeofday,
-	SYS_restart_syscall,
-	SYS_wait4,
-	SYS_waitid,
-	SYS_rt_sigaction,
-	SYS_rt_sigprocmask,
-	SYS_rt_sigpending,
-	SYS_rt_sigreturn,
-	SYS_rt_sigtimedwait,
-	SYS_sigaltstack,
-	SYS_exit,
-	SYS_exit_group,
-	SYS_set_robust_list,
-	SYS_get_robust_list,
-	SYS_rseq,
-	SYS_set_tid_address,
-	SYS_getpid,
-	SYS_gettid,
-	SYS_getppid,
-	SYS_getpgid,
-	SYS_getsid,
-	SYS_getuid,
-	SYS_geteuid,
-	SYS_getgid,
-	SYS_getegid,
-	SYS_getcwd,
-	SYS_uname,
-	SYS_sysinfo,
-	SYS_getrusage,
-	SYS_times,
-	SYS_getrandom,
-	SYS_getcpu,
-	SYS_capget,
-	SYS_umask,
+};
+
+/* In its own memory. */
+static const int memory[] = {
+	SYS_mmap,     SYS_munmap,     SYS_mprotect,   SYS_mremap, SYS_madvise,
+	SYS_brk,      SYS_mincore,    SYS_mlock,      SYS_mlock2, SYS_munlock,
+	SYS_mlockall, SYS_munlockall, SYS_membarrier, SYS_msync,
+};
+
+/* Waiting, and the time. */
+static const int waiting[] = {
+	SYS_ppoll,	   SYS_pselect6,     SYS_epoll_create1, SYS_epoll_ctl,
+	SYS_epoll_pwait,   SYS_futex,	     SYS_nanosleep,	SYS_clock_nanosleep,
+	SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday,	SYS_restart_syscall,
+	SYS_wait4,	   SYS_waitid,
+};
+
+/* Signals and threads. */
+static const int threads[] = {
+	SYS_rt_sigaction,    SYS_rt_sigprocmask,  SYS_rt_sigpending, SYS_rt_sigreturn,
+	SYS_rt_sigtimedwait, SYS_sigaltstack,	  SYS_exit,	     SYS_exit_group,
+	SYS_set_robust_list, SYS_get_robust_list, SYS_rseq,	     SYS_set_tid_address,
+};
+
+/* What is known of it and of the machine. */
+static const int itself[] = {
+	SYS_getpid,    SYS_gettid, SYS_getppid,	  SYS_getpgid, SYS_getsid, SYS_getuid,
+	SYS_geteuid,   SYS_getgid, SYS_getegid,	  SYS_getcwd,  SYS_uname,  SYS_sysinfo,
+	SYS_getrusage, SYS_times,  SYS_getrandom, SYS_getcpu,  SYS_capget, SYS_umask,
+};
+
+/* When it runs. */
+static const int scheduling[] = {
 	SYS_sched_yield,
 	SYS_sched_getaffinity,
 	SYS_sched_setaffinity,
@@ -126,32 +82,47 @@ static const int allowed[] = {
 	SYS_sched_get_priority_min,
 	SYS_sched_setparam,
 	SYS_getpriority,
-	/* Of sockets that were there before: --listen, --debuginfod, the injector's. */
-	SYS_accept4,
-	SYS_recvfrom,
-	SYS_sendto,
-	SYS_recvmsg,
-	SYS_sendmsg,
-	SYS_shutdown,
-	SYS_setsockopt,
-	SYS_getsockopt,
-	SYS_getsockname,
-	SYS_getpeername,
+};
+
+/* Of sockets that were there before: --listen, --debuginfod, the injector's. */
+static const int sockets[] = {
+	SYS_accept4,  SYS_recvfrom,   SYS_sendto,     SYS_recvmsg,     SYS_sendmsg,
+	SYS_shutdown, SYS_setsockopt, SYS_getsockopt, SYS_getsockname, SYS_getpeername,
+};
+
 #ifdef SYS_poll /* older ways, which not all machines have */
-	SYS_poll,
-	SYS_select,
-	SYS_epoll_wait,
-	SYS_dup2,
-	SYS_pipe,
-	SYS_arch_prctl,
-	SYS_time,
-	SYS_getpgrp,
+static const int older[] = {
+	SYS_poll, SYS_select,	  SYS_epoll_wait, SYS_dup2,
+	SYS_pipe, SYS_arch_prctl, SYS_time,	  SYS_getpgrp,
+};
 #endif
+
 #if BROKER_SANITIZED
+static const int of_sanitizers[] = {
 	SYS_clone,
 	SYS_ptrace,
 	SYS_getdents,
 	SYS_getrlimit,
+};
+#endif
+
+/* With what it has. Nothing is named by its name. */
+static const struct {
+	const int *calls;
+	size_t count;
+} allowed[] = {
+	{ files, COUNT(files) },
+	{ memory, COUNT(memory) },
+	{ waiting, COUNT(waiting) },
+	{ threads, COUNT(threads) },
+	{ itself, COUNT(itself) },
+	{ scheduling, COUNT(scheduling) },
+	{ sockets, COUNT(sockets) },
+#ifdef SYS_poll
+	{ older, COUNT(older) },
+#endif
+#if BROKER_SANITIZED
+	{ of_sanitizers, COUNT(of_sanitizers) },
 #endif
 };
 
@@ -212,8 +183,6 @@ struct filter {
 	struct sock_filter code[FILTER_MAX];
 	unsigned short length;
 };
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Too many instructions would be an error of ours, and the kernel refuses a filter without end. */
 static void add(struct filter *filter, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
@@ -299,8 +268,10 @@ static void build(struct filter *filter)
 	add(filter, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
 	give(filter, SECCOMP_RET_KILL_PROCESS);
 	load(filter, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < COUNT(allowed); i++)
-		give_if(filter, (uint32_t)allowed[i], SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < COUNT(allowed); i++) {
+		for (size_t k = 0; k < allowed[i].count; k++)
+			give_if(filter, (uint32_t)allowed[i].calls[k], SECCOMP_RET_ALLOW);
+	}
 	add_status(filter);
 	for (size_t i = 0; i < COUNT(asked); i++)
 		give_if(filter, (uint32_t)asked[i], SECCOMP_RET_USER_NOTIF);
