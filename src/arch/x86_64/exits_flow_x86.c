@@ -200,10 +200,10 @@ bool exit_flow(struct exit_scratch *scratch)
 	const struct exit_body *body = scratch->body;
 
 	/* Each stands in a list at most once. */
-	if (!exit_scratch_room(scratch, &scratch->queue, &scratch->queue_capacity, scratch->count,
-			       sizeof(*scratch->queue)) ||
+	if (!exit_scratch_room(scratch, &scratch->queue, &scratch->queue_capacity,
+			       scratch->count) ||
 	    !exit_scratch_room(scratch, &scratch->waiting, &scratch->waiting_capacity,
-			       scratch->count, sizeof(*scratch->waiting)))
+			       scratch->count))
 		return false;
 	for (size_t i = 0; i < body->part_count; i++) {
 		if (i == 0 || body->parts[i].kind == EXIT_PART_HANDLER)

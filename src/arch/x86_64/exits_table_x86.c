@@ -236,17 +236,6 @@ static bool read_entry(const struct exit_scratch *scratch, const struct shape *s
 	return true;
 }
 
-static bool add_edge(struct exit_scratch *scratch, uint32_t to)
-{
-	if (scratch->edge_count == EDGES_MAX)
-		return false;
-	if (!exit_scratch_room(scratch, &scratch->edges, &scratch->edge_capacity,
-			       scratch->edge_count + 1, sizeof(*scratch->edges)))
-		return false;
-	scratch->edges[scratch->edge_count++] = to;
-	return true;
-}
-
 static void read_table(struct exit_scratch *scratch, const struct shape *shape,
 		       struct insn_table *table)
 {
@@ -261,8 +250,11 @@ static void read_table(struct exit_scratch *scratch, const struct shape *shape,
 			table->leaves = table->count == 0 && !exit_body_part(scratch->body, target);
 			break;
 		}
-		if (!add_edge(scratch, to))
+		if (scratch->edge_count == EDGES_MAX ||
+		    !exit_scratch_room(scratch, &scratch->edges, &scratch->edge_capacity,
+				       scratch->edge_count + 1))
 			break;
+		scratch->edges[scratch->edge_count++] = to;
 		scratch->insns[to].is_target = true;
 		table->count++;
 	}
@@ -277,7 +269,7 @@ static bool find_one(struct exit_scratch *scratch, uint32_t jump)
 	if (!shape.entry_size)
 		return true;
 	if (!exit_scratch_room(scratch, &scratch->tables, &scratch->table_capacity,
-			       scratch->table_count + 1, sizeof(*scratch->tables)))
+			       scratch->table_count + 1))
 		return false;
 	read_table(scratch, &shape, &table);
 	scratch->tables[scratch->table_count++] = table;

@@ -6,16 +6,6 @@
 
 #include "base/error.h"
 #include "arch/x86_64/exits_x86.h"
-#include "base/vector.h"
-
-bool exit_scratch_room(struct exit_scratch *scratch, void *array, size_t *capacity, size_t count,
-		       size_t size)
-{
-	bool has_room = vector_reserve_bytes(array, capacity, count, size);
-
-	scratch->no_memory |= !has_room;
-	return has_room;
-}
 
 /* Parts and instructions ---------------------------------------------------------------- */
 
@@ -92,7 +82,7 @@ static enum exits_refusal decode_part(struct exits *exits, uint16_t number)
 		struct insn *insn;
 
 		if (!exit_scratch_room(scratch, &scratch->insns, &scratch->capacity,
-				       scratch->count + 1, sizeof(*scratch->insns)))
+				       scratch->count + 1))
 			return EXITS_KNOWN;
 		insn = &scratch->insns[scratch->count];
 		if (!exit_insn_read(insn, rest, part->begin + offset))
@@ -117,8 +107,7 @@ static enum exits_refusal decode_body(struct exits *exits)
 		scratch->first_byte[i] = (uint32_t)bytes;
 		bytes += body->parts[i].code.size;
 	}
-	if (!exit_scratch_room(scratch, &scratch->at, &scratch->at_capacity, bytes,
-			       sizeof(*scratch->at)))
+	if (!exit_scratch_room(scratch, &scratch->at, &scratch->at_capacity, bytes))
 		return EXITS_KNOWN;
 	memset(scratch->at, 0, bytes * sizeof(*scratch->at));
 	for (size_t i = 0; i < body->part_count && !scratch->no_memory; i++) {
@@ -196,8 +185,7 @@ static void add_exit(struct exits *exits, const struct insn *insn, enum exit_kin
 		refuse(exits, EXITS_TOO_MANY, exit_insn_address(scratch, insn));
 		return;
 	}
-	if (!exit_scratch_room(scratch, &exits->sites, &exits->capacity, exits->count + 1,
-			       sizeof(*exits->sites)))
+	if (!exit_scratch_room(scratch, &exits->sites, &exits->capacity, exits->count + 1))
 		return;
 	site = &exits->sites[exits->count++];
 	*site = (struct exit_site){

@@ -10,6 +10,7 @@
 #ifndef ARCH_X86_64_EXITS_X86_H
 #define ARCH_X86_64_EXITS_X86_H
 
+#include "base/vector.h"
 #include "code/exits.h"
 
 enum {
@@ -138,9 +139,13 @@ struct exit_scratch {
 
 enum { INSN_NONE = UINT32_MAX };
 
-/* Room for @count elements of @size bytes in *@array; false (and .no_memory) if there is none. */
-bool exit_scratch_room(struct exit_scratch *scratch, void *array, size_t *capacity, size_t count,
-		       size_t size);
+/* See vector_reserve(). Where there is no room .no_memory says so, too. */
+#define exit_scratch_room(scratch, items, capacity, count)                     \
+	({                                                                     \
+		bool has_room_ = vector_reserve((items), (capacity), (count)); \
+		(scratch)->no_memory |= !has_room_;                            \
+		has_room_;                                                     \
+	})
 
 /* The part that holds @address; NULL if none does. */
 const struct exit_part *exit_body_part(const struct exit_body *body, uint64_t address);
