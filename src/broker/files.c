@@ -20,13 +20,22 @@ struct named {
 	uint64_t second, third; /* arguments after the path */
 };
 
-static struct named name_of(const struct seccomp_notif *call, bool has_directory)
+static struct named name_of(const struct seccomp_notif *call)
 {
 	const uint64_t *args = (const uint64_t *)call->data.args;
 
-	if (has_directory)
+	switch (call->data.nr) {
+#ifdef SYS_open /* older ones name no directory */
+	case SYS_open:
+	case SYS_stat:
+	case SYS_lstat:
+	case SYS_readlink:
+	case SYS_access:
+		return (struct named){ AT_FDCWD, args[0], args[1], args[2] };
+#endif
+	default:
 		return (struct named){ (int)args[0], args[1], args[2], args[3] };
-	return (struct named){ AT_FDCWD, args[0], args[1], args[2] };
+	}
 }
 
 /* Open what is named, with O_PATH unless it is to be read. */
@@ -74,14 +83,9 @@ static int open_named(const struct broker *broker, const struct named *named, in
 
 void answer_open(const struct broker *broker, const struct seccomp_notif *call, struct reply *reply)
 {
-	bool old = false;
+	const struct named named = name_of(call);
 	struct open_how how = { 0 };
-	struct named named;
 
-#ifdef SYS_open
-	old = call->data.nr == SYS_open;
-#endif
-	named = name_of(call, !old);
 	if (call->data.nr == SYS_openat2) {
 		if (named.third < sizeof(how) ||
 		    served_read(broker, named.second, &how, sizeof(how))) {
@@ -101,7 +105,7 @@ void answer_open(const struct broker *broker, const struct seccomp_notif *call, 
 static void answer_statx(const struct broker *broker, const struct seccomp_notif *call,
 			 struct reply *reply)
 {
-	const struct named named = name_of(call, true);
+	const struct named named = name_of(call);
 	int flags = (int)named.second;
 	char first = '\1';
 	struct statx status;
@@ -135,7 +139,7 @@ static bool stays_at_link(const struct seccomp_notif *call)
 void answer_status(const struct broker *broker, const struct seccomp_notif *call,
 		   struct reply *reply)
 {
-	struct named named;
+	const struct named named = name_of(call);
 	struct stat status;
 	_cleanup_close_ int fd = -1;
 
@@ -143,7 +147,6 @@ void answer_status(const struct broker *broker, const struct seccomp_notif *call
 		answer_statx(broker, call, reply);
 		return;
 	}
-	named = name_of(call, call->data.nr == SYS_newfstatat);
 	fd = find(broker, &named, O_PATH | (stays_at_link(call) ? O_NOFOLLOW : 0), 0);
 	reply->error = fd;
 	if (fd < 0)
@@ -155,7 +158,7 @@ void answer_status(const struct broker *broker, const struct seccomp_notif *call
 
 void answer_link(const struct broker *broker, const struct seccomp_notif *call, struct reply *reply)
 {
-	const struct named named = name_of(call, call->data.nr == SYS_readlinkat);
+	const struct named named = name_of(call);
 	size_t room = named.third < PATH_MAX ? named.third : PATH_MAX;
 	char text[PATH_MAX];
 	_cleanup_close_ int fd = find(broker, &named, O_PATH | O_NOFOLLOW, 0);
@@ -176,14 +179,8 @@ void answer_link(const struct broker *broker, const struct seccomp_notif *call, 
 void answer_access(const struct broker *broker, const struct seccomp_notif *call,
 		   struct reply *reply)
 {
-	bool old = false;
-	struct named named;
-	_cleanup_close_ int fd = -1;
+	const struct named named = name_of(call);
+	_cleanup_close_ int fd = find(broker, &named, O_PATH, 0);
 
-#ifdef SYS_access
-	old = call->data.nr == SYS_access;
-#endif
-	named = name_of(call, !old);
-	fd = find(broker, &named, O_PATH, 0);
 	reply->error = fd < 0 ? fd : named.second & (W_OK | X_OK) ? -EACCES : 0;
 }
