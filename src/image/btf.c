@@ -55,18 +55,9 @@ static size_t bytes_after(uint32_t kind, uint32_t count)
 	case BTF_KIND_ENUM:
 	case BTF_KIND_FUNC_PROTO:
 		return (size_t)8 * count;
-	case BTF_KIND_PTR:
-	case BTF_KIND_FWD:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_CONST:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG:
-		return 0;
 	default:
-		return SIZE_MAX;
+		/* Others that there are say all in those words. */
+		return kind != BTF_KIND_UNKN && kind < KIND_ENUM64 ? 0 : SIZE_MAX;
 	}
 }
 
