@@ -94,7 +94,7 @@ static int answer_load(const struct broker *broker, const struct seccomp_notif *
 	return served_write(broker, at, &request, sizeof(request));
 }
 
-/* Probes that go -------------------------------------------------------------------------------- */
+/* Probes that go ------------------------------------------------------------------------------ */
 
 /*
  * Whoever is served has copies of them kept here, closes its own, and has those closed, which are

@@ -281,8 +281,8 @@ static struct entry read_head(const struct cfi_section *section, uint64_t offset
 }
 
 /*
- * Where the code is of the function whose entry is at @offset; false if no entry is there. Takes the
- * same time whatever the bytes are, and reads no instructions.
+ * Where the code is of the function whose entry is at @offset; false if no entry is there. Takes
+ * the same time whatever the bytes are, and reads no instructions.
  */
 static bool read_one(const struct cfi_section *section, uint64_t offset, struct cfi_fde *fde)
 {

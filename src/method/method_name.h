@@ -47,9 +47,9 @@ bool method_name_ok(const struct method_name *name);
 /*
  * Append the canonical spelling of the type spelled by @chars, in any of the many spellings of a
  * type in a signature: C# (int, List<string>, ref int), IL (int32, class [mscorlib]System.Foo,
- * int32[0...,0...]) or CLR (System.Int32&). @as_argument: as an argument of a generic type or method
- * (full CLR name), else as a parameter (IL name). False if it is no type (unbalanced brackets,
- * empty), or without memory, which @out tells.
+ * int32[0...,0...]) or CLR (System.Int32&). @as_argument: as an argument of a generic type or
+ * method (full CLR name), else as a parameter (IL name). False if it is no type (unbalanced
+ * brackets, empty), or without memory, which @out tells.
  */
 bool type_name_normalise(const char *chars, size_t length, bool as_argument, struct text *out);
 

@@ -115,7 +115,7 @@ int refusal_of_programs(struct error *err, int code)
 {
 	char line[WORDS_BYTES];
 
-	/* Linux hides kernel memory from root then, and users' too: security/lockdown/lockdown.c. */
+	/* Linux then hides kernel memory from root, users' too: security/lockdown/lockdown.c. */
 	read_line("/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]"))
 		return error_set(
