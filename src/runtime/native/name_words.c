@@ -16,164 +16,51 @@ enum {
 /*
  * All that libiberty's demangler of C++ writes that is no identifier of the symbol, as of binutils
  * 2.44, without digits. More words than it writes cost nothing but a letter or two of a pattern's.
+ * What comes first only does so behind "::".
  */
-static const char *const written[] = {
-	"Class",
-	"JArray",
-	"TLS",
-	"VTT",
-	"_Accum",
-	"_Complex",
-	"_Float",
-	"_Fract",
-	"_GLOBAL__N_",
-	"_Imaginary",
-	"_Sat",
-	"__float",
-	"__int",
-	"__vector",
-	"_t",
-	"abi",
-	"alias",
-	"alignof",
-	"anonymous",
-	"arg",
-	"array",
-	"auto",
-	"bfloat",
-	"bool",
-	"boolean",
-	"byte",
-	"char",
-	"class",
-	"clone",
-	"co_await",
-	"concept",
-	"const",
-	"const_cast",
-	"construction",
-	"constructors",
-	"covariant",
-	"decimal",
-	"decltype",
-	"default",
-	"delete",
-	"deleting",
-	"destructors",
-	"double",
-	"dynamic_cast",
-	"enum",
-	"explicit",
-	"false",
-	"float",
-	"fn",
-	"for",
-	"friend",
-	"function",
-	"global",
-	"guard",
-	"half",
-	"hidden",
-	"in",
-	"init",
-	"initializer",
-	"int",
-	"java",
-	"keyed",
-	"lambda",
-	"literal",
-	"long",
-	"module",
-	"name",
-	"namespace",
-	"new",
-	"noexcept",
-	"non",
-	"nullptr",
-	"object",
-	"of",
-	"operator",
-	"pack",
-	"parameter",
-	"parm",
-	"reference",
-	"reinterpret_cast",
-	"requires",
-	"resource",
-	"restrict",
-	"return",
-	"short",
-	"signed",
-	"sizeof",
-	"static_cast",
-	"std",
-	"struct",
-	"template",
-	"temporary",
-	"this",
-	"thisparm",
-	"throw",
-	"thunk",
-	"to",
-	"transaction",
-	"transaction_safe",
-	"true",
-	"type",
-	"typeid",
-	"typeinfo",
-	"typename",
-	"union",
-	"unnamed",
-	"unsigned",
-	"variable",
-	"virtual",
-	"void",
-	"volatile",
-	"vtable",
-	"wchar_t",
-	"wrapper",
-	"x",
+#define BEHIND_COLONS                                                                             \
+	"allocator basic_iostream basic_istream basic_ostream basic_string char_traits iostream " \
+	"istream ostream string "
+static const char written[] = BEHIND_COLONS
+	"Class JArray TLS VTT _Accum _Complex _Float _Fract _GLOBAL__N_ _Imaginary _Sat __float "
+	"__int __vector _t abi alias alignof anonymous arg array auto bfloat bool boolean byte "
+	"char class clone co_await concept const const_cast construction constructors covariant "
+	"decimal decltype default delete deleting destructors double dynamic_cast enum explicit "
+	"false float fn for friend function global guard half hidden in init initializer int java "
+	"keyed lambda literal long module name namespace new noexcept non nullptr object of "
+	"operator pack parameter parm reference reinterpret_cast requires resource restrict "
+	"return short signed sizeof static_cast std struct template temporary this thisparm throw "
+	"thunk to transaction transaction_safe true type typeid typeinfo typename union unnamed "
+	"unsigned variable virtual void volatile vtable wchar_t wrapper x";
 
-	/* These only behind "::". */
-	"allocator",
-	"basic_iostream",
-	"basic_istream",
-	"basic_ostream",
-	"basic_string",
-	"char_traits",
-	"iostream",
-	"istream",
-	"ostream",
-	"string",
-};
+/* Those that are not only written behind "::". */
+static const char *const behind_blanks = written + sizeof(BEHIND_COLONS) - 1;
 
 /* Behind numbers: what follows is never an identifier. */
-static const char *const of_numbers[] = { "l", "ll", "u", "ul", "ull" };
+static const char of_numbers[] = "l ll u ul ull";
 
 /* Those of the first that may have identifiers on both sides, and blanks between: "till const add". */
-static const char *const between[] = {
-	"_Complex", "_Imaginary",	"const",    "noexcept", "requires", "restrict",
-	"throw",    "transaction_safe", "volatile",
-};
-
-enum {
-	WRITTEN = sizeof(written) / sizeof(written[0]),
-	BEHIND_COLONS = 10, /* the last of them */
-	BEHIND_BLANKS = WRITTEN - BEHIND_COLONS,
-	BETWEEN = sizeof(between) / sizeof(between[0]),
-	OF_NUMBERS = sizeof(of_numbers) / sizeof(of_numbers[0]),
-};
+static const char between[] =
+	"_Complex _Imaginary const noexcept requires restrict throw transaction_safe volatile";
 
 bool name_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool starts_with(struct name_word word, size_t from, const char *with)
+/* The next word of such a list; the first is behind one of no length. False: there is none. */
+static bool next_word(struct name_word *word)
 {
-	size_t length = strlen(with);
+	word->chars += word->length;
+	word->chars += strspn(word->chars, " ");
+	word->length = strcspn(word->chars, " ");
+	return word->length > 0;
+}
 
-	return length <= word.length - from && memcmp(word.chars + from, with, length) == 0;
+static bool starts_with(struct name_word word, size_t from, struct name_word with)
+{
+	return with.length <= word.length - from &&
+	       memcmp(word.chars + from, with.chars, with.length) == 0;
 }
 
 /* But for the last @behind characters, does it end with @length of @with? */
@@ -189,17 +76,17 @@ static size_t written_before(struct name_word word)
 	bool reached[WORD_MAX + 1] = { true };
 	size_t farthest = 0;
 
-	for (size_t i = 0; i < WRITTEN; i++) {
-		for (const char *end = written[i]; *end; end++)
-			reached[strlen(end)] |= starts_with(word, 0, end);
+	for (struct name_word one = { written, 0 }; next_word(&one);) {
+		for (struct name_word end = one; end.length; end.chars++, end.length--)
+			reached[end.length] |= starts_with(word, 0, end);
 	}
 	for (size_t from = 0; from <= word.length; from++) {
 		if (!reached[from])
 			continue;
 		farthest = from;
-		for (size_t i = 0; i < WRITTEN; i++) {
-			if (starts_with(word, from, written[i]))
-				reached[from + strlen(written[i])] = true;
+		for (struct name_word one = { written, 0 }; next_word(&one);) {
+			if (starts_with(word, from, one))
+				reached[from + one.length] = true;
 		}
 	}
 	return farthest;
@@ -211,35 +98,27 @@ static size_t written_behind(struct name_word word)
 	bool reached[WORD_MAX + 1] = { true };
 	size_t farthest = 0;
 
-	for (size_t i = 0; i < BEHIND_BLANKS; i++) {
-		for (size_t length = 1; length <= strlen(written[i]); length++)
-			reached[length] |= ends_with(word, 0, written[i], length);
+	for (struct name_word one = { behind_blanks, 0 }; next_word(&one);) {
+		for (size_t length = 1; length <= one.length; length++)
+			reached[length] |= ends_with(word, 0, one.chars, length);
 	}
 	for (size_t behind = 0; behind <= word.length; behind++) {
 		if (!reached[behind])
 			continue;
 		farthest = behind;
-		for (size_t i = 0; i < BEHIND_BLANKS; i++) {
-			size_t length = strlen(written[i]);
-
-			if (ends_with(word, behind, written[i], length))
-				reached[behind + length] = true;
+		for (struct name_word one = { behind_blanks, 0 }; next_word(&one);) {
+			if (ends_with(word, behind, one.chars, one.length))
+				reached[behind + one.length] = true;
 		}
 	}
 	return farthest;
 }
 
+/* No word has a blank in it. */
 static bool is_within_one(struct name_word word)
 {
-	for (size_t i = 0; i < OF_NUMBERS; i++) {
-		if (memmem(of_numbers[i], strlen(of_numbers[i]), word.chars, word.length))
-			return true;
-	}
-	for (size_t i = 0; i < WRITTEN; i++) {
-		if (memmem(written[i], strlen(written[i]), word.chars, word.length))
-			return true;
-	}
-	return false;
+	return memmem(of_numbers, strlen(of_numbers), word.chars, word.length) ||
+	       memmem(written, strlen(written), word.chars, word.length);
 }
 
 /* Too many are as good as these. */
@@ -270,10 +149,10 @@ static void add_core(struct name_words *words, struct name_word word)
 static void add_word(struct name_words *words, struct name_word word)
 {
 	for (size_t from = 1; from < word.length; from++) {
-		for (size_t i = 0; i < BETWEEN; i++) {
-			size_t behind = from + strlen(between[i]);
+		for (struct name_word one = { between, 0 }; next_word(&one);) {
+			size_t behind = from + one.length;
 
-			if (!starts_with(word, from, between[i]) || behind >= word.length)
+			if (!starts_with(word, from, one) || behind >= word.length)
 				continue;
 			add_core(words, (struct name_word){ word.chars, from });
 			add_word(words,
