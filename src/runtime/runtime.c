@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "runtime/follow.h"
-#include "runtime/method_notes.h"
 #include "runtime/sealed.h"
 #include "value/value.h"
 
@@ -26,6 +25,13 @@
 				answer_ = asked_->ops->op(asked_, ##__VA_ARGS__);    \
 		}                                                                    \
 		answer_;                                                             \
+	})
+
+/* What runtime @id answers; @otherwise if it is not among them, or does not offer @op. */
+#define ask_one(runtimes, id, otherwise, op, ...)                                         \
+	({                                                                                \
+		struct runtime *one_ = runtimes_get((runtimes), (id));                    \
+		one_ && one_->ops->op ? one_->ops->op(one_, ##__VA_ARGS__) : (otherwise); \
 	})
 
 /* Tell all that want to hear it. */
@@ -188,15 +194,7 @@ int runtimes_find(const struct runtimes *runtimes, const struct body_query *quer
 
 int runtimes_names(const struct runtimes *runtimes, const char *word, runtime_name_fn fn, void *ctx)
 {
-	int result = 0;
-
-	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
-		const struct runtime *runtime = runtimes->list[i];
-
-		if (runtime->ops->names)
-			result = runtime->ops->names(runtime, word, fn, ctx);
-	}
-	return result;
+	return ask_each(runtimes, names, word, fn, ctx);
 }
 
 size_t runtimes_near_misses(const struct runtimes *runtimes, const struct pattern *pattern,
@@ -232,27 +230,19 @@ void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_no
 const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			    void *ctx)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->throws ? runtime->ops->throws(runtime, fn, ctx) :
-						 "its runtime does not tell";
+	return ask_one(runtimes, id, "its runtime does not tell", throws, fn, ctx);
 }
 
 const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			      void *ctx)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->collects ? runtime->ops->collects(runtime, fn, ctx) :
-						   "its runtime does not tell";
+	return ask_one(runtimes, id, "its runtime does not tell", collects, fn, ctx);
 }
 
 bool runtimes_fault_path(const struct runtimes *runtimes, enum runtime_id id,
 			 uint64_t at[ASYNC_HOPS])
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->fault_path && runtime->ops->fault_path(runtime, at);
+	return ask_one(runtimes, id, false, fault_path, at);
 }
 
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
@@ -263,77 +253,53 @@ int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err)
 bool runtimes_is_unchanged(const struct runtimes *runtimes, const struct method_id *id,
 			   struct address start, const char *method, bool stub)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
-
-	return !runtime || !runtime->ops->is_unchanged ||
-	       runtime->ops->is_unchanged(runtime, start, method, stub);
+	return ask_one(runtimes, id->runtime, true, is_unchanged, start, method, stub);
 }
 
 bool runtimes_have_method(const struct runtimes *runtimes, const struct method_id *id,
 			  uint64_t handle)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
-
-	return !runtime || !runtime->ops->has_method || runtime->ops->has_method(runtime, handle);
+	return ask_one(runtimes, id->runtime, true, has_method, handle);
 }
 
 int runtimes_inliners(const struct runtimes *runtimes, struct method_inliners *inliners,
 		      const struct method_id *id, size_t named)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
-
 	*inliners = (struct method_inliners){ 0 };
-	return runtime && runtime->ops->inliners ?
-		       runtime->ops->inliners(runtime, inliners, id, named) :
-		       0;
+	return ask_one(runtimes, id->runtime, 0, inliners, inliners, id, named);
 }
 
 bool runtimes_native_function(const struct runtimes *runtimes, const struct method_id *id,
 			      struct text *out)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
-
-	return runtime && runtime->ops->native_function &&
-	       runtime->ops->native_function(runtime, id, out);
+	return ask_one(runtimes, id->runtime, false, native_function, id, out);
 }
 
 int runtimes_signature(const struct runtimes *runtimes, const struct method_id *id,
 		       uint64_t method_desc, const char *name, struct value_types *types,
 		       struct value_signature *signature)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id->runtime);
-
 	*signature = (struct value_signature){ .why = "its parameters are not known here" };
-	return runtime && runtime->ops->signature ?
-		       runtime->ops->signature(runtime, id, method_desc, name, types, signature) :
-		       0;
+	return ask_one(runtimes, id->runtime, 0, signature, id, method_desc, name, types,
+		       signature);
 }
 
 const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
 					      uint64_t handle, struct value_types *types)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->object_type ?
-		       runtime->ops->object_type(runtime, handle, types) :
-		       NULL;
+	return ask_one(runtimes, id, NULL, object_type, handle, types);
 }
 
 bool runtimes_base_type(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
 			uint64_t *base)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->base_type && runtime->ops->base_type(runtime, handle, base);
+	return ask_one(runtimes, id, false, base_type, handle, base);
 }
 
 bool runtimes_context_name(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
 			   bool is_method, struct text *out)
 {
-	struct runtime *runtime = runtimes_get(runtimes, id);
-
-	return runtime && runtime->ops->context_name &&
-	       runtime->ops->context_name(runtime, handle, is_method, out);
+	return ask_one(runtimes, id, false, context_name, handle, is_method, out);
 }
 
 bool runtimes_have_function(const struct runtimes *runtimes, const struct target_file *file,
@@ -347,6 +313,15 @@ const char *runtimes_map_name(const struct runtimes *runtimes, size_t map)
 	const char *name = ask_each(runtimes, map_name, map);
 
 	return name ? name : "?";
+}
+
+void method_inliners_deinit(struct method_inliners *inliners)
+{
+	for (size_t i = 0; inliners->names && inliners->names[i]; i++)
+		free(inliners->names[i]);
+	free(inliners->names);
+	free(inliners->method);
+	*inliners = (struct method_inliners){ 0 };
 }
 
 void runtime_follow_end(struct runtime_follow *follow)

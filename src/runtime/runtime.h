@@ -9,12 +9,11 @@
 
 #include "bpf/async.h"
 #include "bpf/event.h"
+#include "bpf/unwind.h"
 #include "method/body.h"
-#include "runtime/range.h"
 
 struct error;
 struct frame_namer;
-struct method_inliners;
 struct pattern;
 struct process;
 struct runtime;
@@ -24,6 +23,7 @@ struct sealed_pages;
 struct target;
 struct target_file;
 struct text;
+struct unwind_rows;
 struct value_signature;
 struct value_type;
 struct value_types;
@@ -82,6 +82,37 @@ typedef void (*code_place_fn)(void *ctx, size_t file, struct file_offset offset,
 
 /* A name that may be written; 0 to go on. */
 typedef int (*runtime_name_fn)(void *ctx, const char *name);
+
+/*
+ * Where a runtime has code in the target, and what leaves the frames of it: unwind/ makes the
+ * tables of the BPF unwinder of them. What follows .unwinder is of UNWINDER_ROWS only.
+ */
+struct code_range {
+	uint64_t begin;
+	uint64_t end;
+	enum unwinder unwinder;
+
+	/* These two say which image has the rows: in one runtime the same mean the same rows. */
+	size_t file;   /* the target's number of it, or BODY_NO_FILE */
+	uint64_t part; /* tells the images of one file apart, and those of none */
+	uint64_t base; /* the address that rows are relative to */
+	/* Add the image's rows to @rows, which is empty. Called once for each image. -ENOMEM. */
+	int (*make_rows)(const void *ctx, struct unwind_rows *rows);
+	const void *ctx; /* for as long as the range is told */
+};
+
+/* -ENOMEM ends the telling. */
+typedef int (*code_range_fn)(const struct code_range *range, void *ctx);
+
+/* Canonical names of the precompiled methods that have inlined another. */
+struct method_inliners {
+	char *method; /* that one's; NULL: nothing is known */
+	char **names; /* of as many as were asked for, then NULL; NULL: nothing is known */
+	size_t count; /* of all */
+	bool whole;   /* there are no others */
+};
+
+void method_inliners_deinit(struct method_inliners *inliners);
 
 /* How much of its code is known. */
 struct runtime_reach {

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "runtime/method_notes.h"
 #include "session/resolve.h"
 
 /*

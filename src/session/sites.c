@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "output/output.h"
-#include "runtime/method_notes.h"
 #include "session/resolve.h"
 
 /* What a record borrows. */

@@ -16,7 +16,6 @@
 #include "method/pattern.h"
 #include "runtime/follow.h"
 #include "runtime/frame.h"
-#include "runtime/method_notes.h"
 #include "runtime/runtime.h"
 #include "target/files.h"
 
