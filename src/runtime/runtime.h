@@ -123,8 +123,8 @@ struct runtime_reach {
 };
 
 /*
- * All are for the one thread that names things. Each but create, destroy, find and frame_namer may
- * be NULL: the runtime does not offer that, and the functions below know what that means.
+ * All are for the one thread that names things. Each but create, destroy and frame_namer may be
+ * NULL: the runtime does not offer that, and the functions below know what that means.
  */
 struct runtime_ops {
 	enum runtime_id id;

@@ -13,7 +13,7 @@
 #include "runtime/v8/refind.h"
 #include "runtime/v8/remembered.h"
 #include "runtime/v8/script_maps.h"
-#include "runtime/v8/v8_internal.h"
+#include "runtime/v8/v8.h"
 #include "target/memory.h"
 
 struct v8_names {
