@@ -18,7 +18,6 @@
 #include "image/elf.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/symbols.h"
-#include "runtime/native/debug_files.h"
 #include "target/files.h"
 #include "target/process.h"
 #include "tests/unit/golden.h"

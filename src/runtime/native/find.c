@@ -11,7 +11,6 @@
 #include "image/elf.h"
 #include "image/cfi.h"
 #include "method/pattern.h"
-#include "runtime/native/debug_file.h"
 #include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
 #include "runtime/native/exits.h"

@@ -10,7 +10,6 @@
 #include "runtime/native/debug_file.h"
 #include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"
-#include "runtime/native/debug_files.h"
 #include "target/files.h"
 
 /* The debug file, from here or from elsewhere; false: there is none, or none yet. */
