@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "image/elf.h"
-#include "runtime/native/debug_data.h"
+#include "runtime/native/functions.h"
 #include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"
 #include "tests/unit/golden.h"

@@ -1,16 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions and lines of a file, read once asked for: between native.c, symbols.c and lines.c. */
+/*
+ * Functions and lines of a file, read once asked for, and kept by file: between native.c, symbols.c
+ * and lines.c.
+ */
 #include "runtime/native/functions.h"
 
 #include <errno.h>
+#include <lzma.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "runtime/native/debug_data.h"
+#include "base/tree.h"
+#include "debuginfod/debuginfod.h"
+#include "image/elf.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/lines.h"
+#include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
-#include "target/files.h"
+#include "target/target.h"
+
+enum {
+	UNPACKED_MAX_BYTES = 64 << 20, /* Fedora's largest are of some 10 MB */
+	UNPACKED_FIRST_BYTES = 1 << 20,
+	UNPACKER_MAX_BYTES = 128 << 20, /* of memory; xz -9 takes 65 MB */
+};
+
+/* Twice the room; false: it is too much. What follows the end is zero: strings end. */
+static bool grow(uint8_t **bytes, size_t *room)
+{
+	size_t wanted = *room ? *room * 2 : UNPACKED_FIRST_BYTES;
+	uint8_t *grown = wanted <= UNPACKED_MAX_BYTES ? realloc(*bytes, wanted + 1) : NULL;
+
+	if (!grown)
+		return false;
+	*bytes = grown;
+	*room = wanted;
+	return true;
+}
+
+uint8_t *debug_data_unpack(struct span file, struct span *bytes)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret result = LZMA_OK;
+	uint8_t *unpacked = NULL;
+	size_t room = 0;
+	struct span section;
+	struct elf elf;
+	uint64_t address;
+
+	if (!elf_init(&elf, file) || !elf_section(&elf, ".gnu_debugdata", &section, &address) ||
+	    lzma_stream_decoder(&stream, UNPACKER_MAX_BYTES, 0) != LZMA_OK)
+		return NULL;
+	stream.next_in = section.start;
+	stream.avail_in = section.size;
+	while (result == LZMA_OK && grow(&unpacked, &room)) {
+		stream.next_out = unpacked + stream.total_out;
+		stream.avail_out = room - stream.total_out;
+		result = lzma_code(&stream, LZMA_FINISH);
+	}
+	*bytes = (struct span){ unpacked, stream.total_out };
+	lzma_end(&stream);
+	if (result != LZMA_STREAM_END) {
+		free(unpacked);
+		return NULL;
+	}
+	unpacked[bytes->size] = 0;
+	return unpacked;
+}
+
+/* Of one file --------------------------------------------------------------------------------- */
 
 /* The debug file, from here or from elsewhere; false: there is none, or none yet. */
 static bool open_debug_file(struct process *process, struct debuginfod *debuginfod,
@@ -77,41 +134,106 @@ void target_functions_deinit(struct target_functions *functions)
 	*functions = (struct target_functions){ 0 };
 }
 
-void target_lines_read(struct target_lines *lines, const struct target_functions *functions,
-		       struct process *process, struct debuginfod *debuginfod, const char *path,
-		       struct span bytes)
+/* By file ------------------------------------------------------------------------------------- */
+
+struct file_functions {
+	uint64_t file; /* its number; first: base/sorted.h */
+	struct target_functions functions;
+	struct native_lines *lines; /* NULL: there are none, or they were not read yet */
+	struct span lines_debug;    /* the debug file that they are from, if only they are */
+	bool lines_read;
+	bool lines_awaited; /* as of functions */
+	uint64_t fetched;   /* debuginfod_version() when they were read */
+};
+
+static void forget(struct file_functions *found)
 {
-	struct span debug = functions->debug;
+	native_lines_destroy(found->lines);
+	target_bytes_unmap(found->lines_debug);
+	target_functions_deinit(&found->functions);
+	*found = (struct file_functions){ .file = found->file };
+}
+
+static void forget_file(void *node)
+{
+	forget(node);
+	free(node);
+}
+
+void native_functions_forget(struct native *native)
+{
+	tdestroy(native->functions, forget_file);
+}
+
+static uint64_t fetched(const struct native *native)
+{
+	struct debuginfod *debuginfod = native->target->debuginfod;
+
+	return debuginfod ? debuginfod_version(debuginfod) : 0;
+}
+
+static struct file_functions *functions_of(struct native *native, const struct target_file *file)
+{
+	bool is_new;
+	struct file_functions *found =
+		tree_take(&native->functions, file->number, sizeof(*found), &is_new);
+
+	if (!found)
+		return NULL;
+	/* What was being fetched when they were read may be there by now. */
+	if (!is_new && (found->functions.awaited || found->lines_awaited) &&
+	    found->fetched != fetched(native)) {
+		forget(found);
+		is_new = true;
+	}
+	if (is_new) {
+		target_functions_read(&found->functions, &native->target->process,
+				      native->target->debuginfod, file->path, file->bytes);
+		if (found->functions.symbols && !found->functions.debug.start)
+			native_symbols_read_by(found->functions.symbols, file->fd);
+		found->fetched = fetched(native);
+	}
+	return found;
+}
+
+struct native_symbols *native_functions(struct native *native, const struct target_file *file)
+{
+	struct file_functions *found = functions_of(native, file);
+
+	return found ? found->functions.symbols : NULL;
+}
+
+static void read_lines(struct file_functions *found, struct native *native,
+		       const struct target_file *file)
+{
+	struct span debug = found->functions.debug;
 	uint64_t shift = 0;
 
-	*lines = (struct target_lines){ 0 };
-	if (native_lines_are_in(bytes)) {
-		lines->lines = native_lines_create(bytes, 0);
+	found->lines_read = true;
+	if (native_lines_are_in(file->bytes)) {
+		found->lines = native_lines_create(file->bytes, 0);
 		return;
 	}
 	if (!debug.start) {
-		if (!open_debug_file(process, debuginfod, path, bytes, &debug, &lines->awaited))
+		if (!open_debug_file(&native->target->process, native->target->debuginfod,
+				     file->path, file->bytes, &debug, &found->lines_awaited))
 			return;
-		lines->debug = debug;
+		found->lines_debug = debug;
 	}
-	if (native_lines_are_in(debug) && debug_file_shift(bytes, debug, &shift))
-		lines->lines = native_lines_create(debug, shift);
+	if (native_lines_are_in(debug) && debug_file_shift(file->bytes, debug, &shift))
+		found->lines = native_lines_create(debug, shift);
 }
 
-void target_lines_deinit(struct target_lines *lines)
+struct native_lines *native_debug_information(struct native *native, const struct target_file *file)
 {
-	native_lines_destroy(lines->lines);
-	target_bytes_unmap(lines->debug);
-	*lines = (struct target_lines){ 0 };
+	struct file_functions *found = functions_of(native, file);
+
+	if (found && !found->lines_read)
+		read_lines(found, native, file);
+	return found ? found->lines : NULL;
 }
 
-bool target_functions_have(struct native_symbols *symbols, const char *name)
+struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
 {
-	size_t count = symbols ? native_symbols_count(symbols) : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(native_symbols_get(symbols, i)->name, name) == 0)
-			return true;
-	}
-	return false;
+	return native->others->lines == LINES_NONE ? NULL : native_debug_information(native, file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions and source lines of a file of the target: those that it has, or its debug file. */
+/* Functions of a file of the target: those that it has, or its debug file. */
 #ifndef RUNTIME_NATIVE_FUNCTIONS_H
 #define RUNTIME_NATIVE_FUNCTIONS_H
 
@@ -8,7 +8,7 @@
 #include "image/cursor.h"
 
 struct debuginfod;
-struct native_lines;
+struct native;
 struct native_symbols;
 struct process;
 
@@ -28,20 +28,16 @@ void target_functions_read(struct target_functions *functions, struct process *p
 			   struct debuginfod *debuginfod, const char *path, struct span bytes);
 void target_functions_deinit(struct target_functions *functions);
 
-/* The source lines of the same file. */
-struct target_lines {
-	struct native_lines *lines; /* NULL: there are none */
-	struct span debug;	    /* the debug file that they are from, if only they are */
-	bool awaited;		    /* as above */
-};
+/* Give back all that native_functions() and the like (native.h) have read. */
+void native_functions_forget(struct native *native);
 
-/* Read those of the file whose @functions were read, with the same arguments, and end before. */
-void target_lines_read(struct target_lines *lines, const struct target_functions *functions,
-		       struct process *process, struct debuginfod *debuginfod, const char *path,
-		       struct span bytes);
-void target_lines_deinit(struct target_lines *lines);
-
-/* Is there one called @name among @symbols, which may be NULL? */
-bool target_functions_have(struct native_symbols *symbols, const char *name);
+/*
+ * What is in @file's .gnu_debugdata ("mini debug info"): a small ELF file, compressed by xz, in one
+ * that was stripped, at @bytes; to be freed. It has the names of functions that .dynsym has not.
+ * NULL: it has none that can be read.
+ *
+ * Source of the format: GDB manual, "Debugging information in a special section".
+ */
+uint8_t *debug_data_unpack(struct span file, struct span *bytes);
 
 #endif

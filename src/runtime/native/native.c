@@ -4,102 +4,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "base/tree.h"
-#include "debuginfod/debuginfod.h"
+#include "image/cfi.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
 #include "runtime/native/functions.h"
-#include "runtime/native/signature.h"
 #include "runtime/native/symbols.h"
-#include "value/value.h"
 #include "target/target.h"
-
-/* Functions of files --------------------------------------------------------------------------- */
-
-struct file_functions {
-	uint64_t file; /* its number; first: base/sorted.h */
-	struct target_functions functions;
-	bool lines_read;
-	struct target_lines lines;
-	uint64_t fetched; /* debuginfod_version() when they were read */
-};
-
-static uint64_t fetched(const struct native *native)
-{
-	struct debuginfod *debuginfod = native->target->debuginfod;
-
-	return debuginfod ? debuginfod_version(debuginfod) : 0;
-}
-
-/* What was being fetched when they were read may be there by now. */
-static bool forget_outdated(const struct native *native, struct file_functions *found)
-{
-	if ((!found->functions.awaited && !found->lines.awaited) ||
-	    found->fetched == fetched(native))
-		return false;
-	target_lines_deinit(&found->lines);
-	target_functions_deinit(&found->functions);
-	found->lines_read = false;
-	return true;
-}
-
-static struct file_functions *functions_of(struct native *native, const struct target_file *file)
-{
-	bool is_new;
-	struct file_functions *found =
-		tree_take(&native->functions, file->number, sizeof(*found), &is_new);
-
-	if (!found)
-		return NULL;
-	if (!is_new)
-		is_new = forget_outdated(native, found);
-	if (is_new) {
-		target_functions_read(&found->functions, &native->target->process,
-				      native->target->debuginfod, file->path, file->bytes);
-		if (found->functions.symbols && !found->functions.debug.start)
-			native_symbols_read_by(found->functions.symbols, file->fd);
-		found->fetched = fetched(native);
-	}
-	return found;
-}
-
-struct native_symbols *native_functions(struct native *native, const struct target_file *file)
-{
-	struct file_functions *found = functions_of(native, file);
-
-	return found ? found->functions.symbols : NULL;
-}
-
-/* Whether or not lines are asked for. */
-static struct native_lines *debug_information(struct native *native, const struct target_file *file)
-{
-	struct file_functions *found = functions_of(native, file);
-
-	if (found && !found->lines_read)
-		target_lines_read(&found->lines, &found->functions, &native->target->process,
-				  native->target->debuginfod, file->path, file->bytes);
-	if (found)
-		found->lines_read = true;
-	return found ? found->lines.lines : NULL;
-}
-
-struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
-{
-	return native->others->lines == LINES_NONE ? NULL : debug_information(native, file);
-}
-
-static void forget_functions(void *node)
-{
-	struct file_functions *functions = node;
-
-	target_lines_deinit(&functions->lines);
-	target_functions_deinit(&functions->functions);
-	free(functions);
-}
+#include "target/vdso.h"
+#include "value/value.h"
 
 /* Which files ---------------------------------------------------------------------------------- */
 
@@ -237,28 +154,79 @@ static int signature(struct runtime *runtime, const struct method_id *id, uint64
 	struct native_symbols *symbols = file ? native_functions(native, file) : NULL;
 	const struct native_symbol *symbol =
 		symbols ? native_symbols_find(symbols, id->token) : NULL;
-
 	int result;
 
 	(void)method_desc;
 	(void)name;
-	result = native_signature(file ? debug_information(native, file) : NULL, id->token,
+	result = native_signature(file ? native_debug_information(native, file) : NULL, id->token,
 				  symbol ? symbol->name : NULL, types, out);
 	/* It was probed before it is mapped. */
 	out->incomplete = !file;
 	return result;
 }
 
+/* Rows by the address that the file is linked to. */
+static int make_rows(const void *ctx, struct unwind_rows *rows)
+{
+	struct cfi_section section = { 0 };
+	struct cfi_counts counts;
+
+	if (!elf_section(ctx, ".eh_frame", &section.bytes, &section.address)) {
+		if (!elf_section(ctx, ".debug_frame", &section.bytes, &section.address))
+			return 0;
+		section.debug_frame = true;
+	}
+	return cfi_rows(&section, 0, rows, &counts, NULL);
+}
+
+static int ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
+{
+	const struct target *target = ((struct native *)runtime)->target;
+	const struct maps *maps = target_maps(target);
+	struct vdso vdso;
+	int result = 0;
+
+	vdso_read(&vdso, maps, target->memory);
+	for (size_t i = 0; i < maps->count && result == 0; i++) {
+		const struct mapping *row = &maps->rows[i];
+		const struct target_file *file =
+			mapping_is_file_code(row) ? target_find_file(target, row) : NULL;
+		struct elf elf;
+		struct code_range range = {
+			.begin = row->start.value,
+			.end = row->end.value,
+			.unwinder = UNWINDER_ROWS,
+			.file = file ? file->number : BODY_NO_FILE,
+			.make_rows = make_rows,
+			.ctx = &elf,
+		};
+
+		if ((file || row->start.value == vdso.start.value) &&
+		    elf_init(&elf, file ? file->bytes : vdso.bytes) &&
+		    elf_part_bias(&elf, row->offset, row->start, &range.base))
+			result = fn(&range, ctx);
+	}
+	vdso_deinit(&vdso);
+	return result;
+}
+
 static bool has_function(struct runtime *runtime, const struct target_file *file, const char *name)
 {
-	return target_functions_have(native_functions((struct native *)runtime, file), name);
+	struct native_symbols *symbols = native_functions((struct native *)runtime, file);
+	size_t count = symbols ? native_symbols_count(symbols) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(native_symbols_get(symbols, i)->name, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void destroy(struct runtime *runtime)
 {
 	struct native *native = (struct native *)runtime;
 
-	tdestroy(native->functions, forget_functions);
+	native_functions_forget(native);
 	free(native);
 }
 
@@ -285,6 +253,6 @@ const struct runtime_ops native_ops = {
 	.find_in_file = find_in_file,
 	.has_function = has_function,
 	.signature = signature,
-	.ranges = native_ranges,
+	.ranges = ranges,
 	.frame_namer = native_frame_namer,
 };

@@ -27,11 +27,20 @@ extern const struct runtime_ops native_ops;
  */
 struct native_symbols *native_functions(struct native *native, const struct target_file *file);
 
-/* Likewise its source lines; NULL also if none are asked for. */
+/* Likewise its source lines; of the second NULL also if none are asked for. */
+struct native_lines *native_debug_information(struct native *native,
+					      const struct target_file *file);
 struct native_lines *native_file_lines(struct native *native, const struct target_file *file);
 
-/* As runtime_ops has them (ranges.c, frame_names.c). */
-int native_ranges(struct runtime *runtime, code_range_fn fn, void *ctx);
+/*
+ * What the function at @address, as linked, which its symbol calls @name (NULL: it has none), is
+ * given and gives back, by its debug information, and where that is by the calling convention. What
+ * cannot be told says why. -ENOMEM.
+ */
+int native_signature(struct native_lines *lines, uint64_t address, const char *name,
+		     struct value_types *types, struct value_signature *signature);
+
+/* As runtime_ops has it (frame_names.c). */
 int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * Parameters by DWARF, in the places that the machine's calling convention gives them
  * (value/convention.h). After one whose place cannot be told that of none can.
  */
-#include "runtime/native/signature.h"
+#include "runtime/native/native.h"
 
 #include <dwarf.h>
 #include <errno.h>
