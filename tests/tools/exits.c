@@ -28,7 +28,7 @@
 #include "image/pe.h"
 #include "runtime/native/symbols.h"
 #include "runtime/dotnet/exit_parts.h"
-#include "runtime/native/exits.h"
+#include "runtime/native/find.h"
 #include "target/memory.h"
 #include "tests/tools/dotnet_of.h"
 #include "tests/tools/files.h"

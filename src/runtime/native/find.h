@@ -12,6 +12,7 @@
 #include "method/body.h"
 
 struct error;
+struct native_symbol;
 struct native_symbols;
 struct pattern;
 
@@ -44,6 +45,16 @@ struct native_search {
 /* Call @search->fn for what matches. -ENOMEM, or -E2BIG for a runaway regex, with @err set. */
 int native_search_run(struct native_search *search, struct error *err);
 void native_search_deinit(struct native_search *search);
+
+/*
+ * exits_find() for a native function, by address as linked. gcc and clang put what is seldom run
+ * into a symbol of its own ("NAME.cold"), and jump there: it is added as it is met. Where that
+ * symbol was taken out of the file, it is known by its entry in .eh_frame, if the jump is with a
+ * frame up; one without looks like a tail call. Of NativeAOT's methods probes are where those of
+ * other .NET code are. -ENOMEM with @err set.
+ */
+int native_find_exits(struct exits *exits, const struct elf *elf, struct native_symbols *symbols,
+		      const struct native_symbol *function, struct error *err);
 
 /*
  * What functions of @elf have as their module: a build is one wherever copies lie, a file without

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The source lines of native code, with the functions that were inlined there, from the DWARF of an
- * ELF file by elfutils' libdw. That was not written for hostile files: lines_check.h has what is
+ * ELF file by elfutils' libdw. That was not written for hostile files: lines_check.c has what is
  * never given to it, and a file that takes too long is given up.
  */
 #ifndef RUNTIME_NATIVE_LINES_H

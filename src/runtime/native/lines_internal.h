@@ -58,11 +58,7 @@ bool lines_check_file(Elf *elf, bool *packed);
 bool lines_check_unit(Elf *elf, const struct unit_range *unit, Dwarf_Die *die,
 		      uint64_t *line_bytes);
 
-/* "debug_info", without what it begins with; NULL: it is no section of DWARF. */
-const char *lines_debug_name(const char *name);
-const char *lines_section_name(Elf *elf, Elf_Scn *section, GElf_Shdr *header);
-
-/* lines_image.c. To be freed; NULL: there is no room for it. */
+/* A small ELF file of the sections that lines are read from; to be freed. NULL: there is no room. */
 uint8_t *lines_image_make(Elf *elf, size_t *size);
 
 /*
