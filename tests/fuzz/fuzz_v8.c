@@ -257,7 +257,8 @@ static void name_all(struct world *world, const struct places *places, struct v8
 	kinds[3].pc.value = places->baseline + 12;
 	kinds[4].marker = (uint64_t)at[V8_FRAME_BUILTIN_EXIT] << 1;
 	kinds[4].function = places->builtin;
-	v8_namer_read(namer, (struct address){ places->function + 31 }, &kinds[5]);
+	read_frame(world->memory, &world->layout, (struct address){ places->function + 31 },
+		   &kinds[5]);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		v8_namer_name(namer, &kinds[i], &frames);
 		check_frames(&frames);

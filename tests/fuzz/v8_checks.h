@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/v8/frame.h"
+#include "tests/tools/v8_read.h"
 
 enum { STRINGS_MAX = 1 << 20 };
 
@@ -23,7 +24,7 @@ static inline void check_frames(const struct v8_frames *frames)
 		const struct v8_frame *frame = &frames->frames[i];
 
 		check(frame->kind != V8_UNKNOWN || frame->reason != V8_NO_REASON);
-		check(v8_reason_name(frame->reason) != NULL);
+		check(reason_name(frame->reason) != NULL);
 		(void)v8_tier_name(frame->tier);
 		check(!frame->name || strlen(frame->name) < STRINGS_MAX);
 		check(!frame->function || strlen(frame->function) < STRINGS_MAX);

@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "v8_record: %s\n", err.text);
 		return 1;
 	}
-	walk_all(&walk, v8_engine_c_entry_fp(&walk.engine, walk.target.memory, walk.isolate));
+	walk_all(&walk);
 	record(&recorder, &walk);
 	recording_tell(&recorder.recording, &told);
 	shrink(&recorder.recording, text_chars(&told));

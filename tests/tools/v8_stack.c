@@ -27,7 +27,7 @@ static void print(struct walk *walk, const struct v8_frame *frame)
 	printf("%s\t%s\t%d\t%s\t%s\t%s\t%u\t%u\t%s\t%d\t%d\t%d\n", kinds[frame->kind],
 	       or_none(v8_tier_name(frame->tier)), frame->inlined, or_none(frame->name),
 	       or_none(frame->function), or_none(frame->script), frame->line, frame->column,
-	       v8_reason_name(frame->reason), frame->script_id, frame->literal_id, again);
+	       reason_name(frame->reason), frame->script_id, frame->literal_id, again);
 }
 
 static void on_frame(struct walk *walk, uint64_t pc, const struct v8_raw *raw)
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	print_engine(&walk.engine);
-	walk_all(&walk, v8_engine_c_entry_fp(&walk.engine, walk.target.memory, walk.isolate));
+	walk_all(&walk);
 	v8_frames_deinit(&frames);
 	walk_end(&walk);
 	return 0;

@@ -13,6 +13,7 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/refind.h"
 #include "target/memory.h"
+#include "tests/tools/v8_read.h"
 
 enum {
 	FRAMES_MAX = 100000,
@@ -66,6 +67,17 @@ static inline uint64_t find_thread_pointer(const struct target *target, uint32_t
 	return 0;
 }
 
+/* The isolate that a thread is in, by its @thread_pointer (the register fs); 0: in none, or that cannot be told. */
+static inline uint64_t find_isolate(const struct walk *walk, uint64_t thread_pointer)
+{
+	struct look look = look_into(walk->target.memory);
+	int32_t at;
+
+	return v8_engine_isolate_at(&walk->engine, walk->target.memory, &at) ?
+		       look_u64(&look, thread_pointer + (uint64_t)(int64_t)at) :
+		       0;
+}
+
 /* One frame; the next frame pointer, or 0 behind the last. */
 static inline uint64_t walk_step(struct walk *walk, uint64_t fp, uint64_t pc)
 {
@@ -78,7 +90,7 @@ static inline uint64_t walk_step(struct walk *walk, uint64_t fp, uint64_t pc)
 		walk->on_frame(walk, pc, NULL);
 		return look_u64(&look, fp);
 	}
-	v8_namer_read(walk->namer, (struct address){ fp }, &raw);
+	read_frame(walk->target.memory, layout, (struct address){ fp }, &raw);
 	walk->on_frame(walk, pc, &raw);
 	next = look_u64(&look, fp);
 	/* What is outside of an entry frame is C++, up to the call that JavaScript has made before. */
@@ -88,9 +100,12 @@ static inline uint64_t walk_step(struct walk *walk, uint64_t fp, uint64_t pc)
 	return look.bad ? 0 : next;
 }
 
-static inline void walk_all(struct walk *walk, uint64_t fp)
+/* From the last call of JavaScript out of V8. */
+static inline void walk_all(struct walk *walk)
 {
 	struct look look = look_into(walk->target.memory);
+	uint64_t fp = look_u64(
+		&look, walk->isolate + (uint64_t)walk->engine.layout.at[V8_ISOLATE_C_ENTRY_FP]);
 	uint64_t pc = 0; /* of the first: in C++, which left the exit frame behind */
 
 	for (unsigned int i = 0; i < FRAMES_MAX && fp && !look.bad; i++) {
@@ -119,8 +134,7 @@ static inline int walk_begin(struct walk *walk, pid_t pid, uint32_t tid, struct 
 		return result;
 	thread_pointer = find_thread_pointer(&walk->target, tid);
 	if (thread_pointer)
-		walk->isolate =
-			v8_engine_isolate(&walk->engine, walk->target.memory, thread_pointer);
+		walk->isolate = find_isolate(walk, thread_pointer);
 	if (!walk->isolate)
 		return error_set(err, -ENOENT,
 				 "thread %u is in no isolate (its block: %" PRIx64 ")", tid,

@@ -16,6 +16,7 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/layout.h"
 #include "target/memory.h"
+#include "tests/tools/v8_read.h"
 
 enum {
 	RECORDINGS = 10,
@@ -226,7 +227,7 @@ static inline void recording_tell_frame(const struct v8_frame *frame, struct tex
 		    recording_or_none(v8_tier_name(frame->tier)), frame->inlined,
 		    recording_or_none(frame->name), recording_or_none(frame->function),
 		    recording_or_none(frame->script), frame->line, frame->column,
-		    v8_reason_name(frame->reason), frame->script_id, frame->literal_id);
+		    reason_name(frame->reason), frame->script_id, frame->literal_id);
 }
 
 /*

@@ -101,25 +101,6 @@ bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory,
 	return !look.bad && key < KEYS_MAX;
 }
 
-uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
-			   uint64_t thread_pointer)
-{
-	struct look look = look_into(memory);
-	int32_t at;
-
-	return v8_engine_isolate_at(engine, memory, &at) ?
-		       look_u64(&look, thread_pointer + (uint64_t)(int64_t)at) :
-		       0;
-}
-
-uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
-			      uint64_t isolate)
-{
-	struct look look = look_into(memory);
-
-	return look_u64(&look, isolate + (uint64_t)engine->layout.at[V8_ISOLATE_C_ENTRY_FP]);
-}
-
 /* The mapping of the file that @size bytes from @at on are in; NULL: none. */
 static const struct mapping *in_file(const struct v8_engine *engine, const struct target *target,
 				     uint64_t at, uint64_t size)

@@ -33,19 +33,8 @@ struct v8_engine {
 int v8_engine_init(struct v8_engine *engine, const struct target *target, struct error *err);
 void v8_engine_deinit(struct v8_engine *engine);
 
-/*
- * The isolate that a thread is in, by its @thread_pointer (the register fs). 0: in none, or that
- * cannot be told.
- */
-uint64_t v8_engine_isolate(const struct v8_engine *engine, struct memory *memory,
-			   uint64_t thread_pointer);
-
 /* From a thread's pointer, where its isolate is. False: that cannot be told of this file. */
 bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory, int32_t *at);
-
-/* The frame pointer of the last call of JavaScript out of V8; 0: there is none. */
-uint64_t v8_engine_c_entry_fp(const struct v8_engine *engine, struct memory *memory,
-			      uint64_t isolate);
 
 /*
  * Where a file does not say which code is of builtins, its data does, once there is an isolate.

@@ -10,7 +10,6 @@
 #include "runtime/v8/positions.h"
 #include "runtime/v8/properties.h"
 #include "runtime/v8/script.h"
-#include "target/memory.h"
 
 enum { NAME, FUNCTION, SCRIPT };
 
@@ -66,17 +65,6 @@ void v8_frames_deinit(struct v8_frames *frames)
 	text_deinit(&frames->strings);
 }
 
-const char *v8_reason_name(enum v8_reason reason)
-{
-	static const char *const names[] = {
-		[V8_NO_REASON] = "",	      [V8_MOVED] = "moved",
-		[V8_NO_CODE] = "no code",     [V8_NO_POSITION] = "no position",
-		[V8_NO_MEMORY] = "no memory",
-	};
-
-	return names[reason];
-}
-
 bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field kind)
 {
 	/* It is no small integer as in objects: it is not shifted that far. */
@@ -84,7 +72,14 @@ bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field
 	       marker >> 1 == (uint64_t)layout->at[kind];
 }
 
-const char *v8_marker_name(const struct v8_layout *layout, uint64_t marker)
+bool v8_marker_constructs(const struct v8_layout *layout, uint64_t marker)
+{
+	return v8_marker_is(layout, marker, V8_FRAME_CONSTRUCT) ||
+	       v8_marker_is(layout, marker, V8_FRAME_FAST_CONSTRUCT);
+}
+
+/* "entry" and the like; NULL: it is not known. */
+static const char *marker_name(const struct v8_layout *layout, uint64_t marker)
 {
 	static const struct {
 		enum v8_field kind;
@@ -412,7 +407,7 @@ static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
 			struct v8_frames *out)
 {
 	const struct v8_layout *layout = namer->heap.layout;
-	const char *name = v8_marker_name(layout, captured->marker);
+	const char *name = marker_name(layout, captured->marker);
 	struct v8_raw raw = *captured;
 	struct v8_function function;
 	const struct v8_naming naming = { namer, &raw, &function, out };
@@ -466,25 +461,4 @@ bool v8_namer_source(const struct v8_namer *namer, uint64_t script, struct text 
 
 	return v8_string_length(&namer->heap, string) <= V8_SOURCE_MAX &&
 	       v8_string_add(&namer->heap, string, V8_SOURCE_MAX, source) && text_ok(source);
-}
-
-void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw)
-{
-	const struct v8_layout *layout = namer->heap.layout;
-	struct look look = look_into(namer->heap.memory);
-	uint64_t marker, next;
-	bool exits;
-
-	raw->marker = look_u64(&look, fp.value + (uint64_t)V8_SLOT_MARKER);
-	exits = v8_marker_is(layout, raw->marker, V8_FRAME_BUILTIN_EXIT);
-	raw->function = look_u64(
-		&look, fp.value + (uint64_t)(exits ? V8_SLOT_EXIT_FUNCTION : V8_SLOT_FUNCTION));
-	raw->receiver = look_u64(&look, fp.value + (uint64_t)(exits ? layout->at[V8_EXIT_RECEIVER] :
-								      V8_SLOT_RECEIVER));
-	raw->bytecodes = look_u64(&look, fp.value + (uint64_t)V8_SLOT_BYTECODES);
-	raw->offset = look_u64(&look, fp.value + (uint64_t)V8_SLOT_OFFSET);
-	next = look_u64(&look, fp.value);
-	marker = look_u64(&look, next + (uint64_t)V8_SLOT_MARKER);
-	raw->construct = v8_marker_is(layout, marker, V8_FRAME_CONSTRUCT) ||
-			 v8_marker_is(layout, marker, V8_FRAME_FAST_CONSTRUCT);
 }

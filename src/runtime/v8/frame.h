@@ -23,17 +23,6 @@ enum v8_place {
 	V8_IN_HEAP, /* in memory of no file */
 };
 
-/* Offsets from a frame's frame pointer of what is captured. */
-enum {
-	V8_SLOT_MARKER = -8, /* a small integer: the kind of frame; else a Context */
-	V8_SLOT_FUNCTION = -16,
-	V8_SLOT_BYTECODES = -32,
-	V8_SLOT_OFFSET = -40,
-	V8_SLOT_RECEIVER = 16,
-	V8_SLOT_EXIT_FUNCTION =
-		24, /* of V8_FRAME_BUILTIN_EXIT; so V8_EXIT_RECEIVER of the layout */
-};
-
 /* What is known of a frame that has no name yet. */
 struct v8_raw {
 	struct address pc;
@@ -139,16 +128,10 @@ void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_f
 /* Append the source of a Script, as UTF-8. False if it is too long, or cannot be read. */
 bool v8_namer_source(const struct v8_namer *namer, uint64_t script, struct text *source);
 
-/* Fill what is on the stack of the frame at @fp in @raw, which the target has not left yet. */
-void v8_namer_read(const struct v8_namer *namer, struct address fp, struct v8_raw *raw);
-
 /* Is a frame with that marker one that calls of C++ functions by JavaScript leave behind? */
 bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field kind);
 
-/* "entry frame" and the like; for messages and stubs. */
-const char *v8_marker_name(const struct v8_layout *layout, uint64_t marker);
-
-/* A few words, for messages and counts. */
-const char *v8_reason_name(enum v8_reason reason);
+/* Is it one that stands between a call by new and who called it? */
+bool v8_marker_constructs(const struct v8_layout *layout, uint64_t marker);
 
 #endif

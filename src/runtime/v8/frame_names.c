@@ -166,13 +166,6 @@ static void place_outer(const struct v8 *v8, const struct raw_v8 *noted, struct 
 	raw->outer_lowest = outer.lowest;
 }
 
-static bool is_construct(const struct v8_layout *layout, const struct raw_v8 *v8)
-{
-	return v8->outer_marker != RAW_V8_NO_MARKER &&
-	       (v8_marker_is(layout, v8->outer_marker, V8_FRAME_CONSTRUCT) ||
-		v8_marker_is(layout, v8->outer_marker, V8_FRAME_FAST_CONSTRUCT));
-}
-
 /* Does what is read of a V8 that is not in the table make sense? Asked once, of an isolate. */
 static bool is_understood(struct v8_names *names, const struct v8_raw *raw)
 {
@@ -430,7 +423,7 @@ static void name_frame(void *ctx, const struct raw_frame *frame, struct named_fr
 	    v8_namer_create(&names->namer, names->memory, &v8->engine.layout, NULL))
 		return;
 	make_raw(frame, &raw);
-	raw.construct = is_construct(&v8->engine.layout, frame->v8);
+	raw.construct = v8_marker_constructs(&v8->engine.layout, frame->v8->outer_marker);
 	place_outer(v8, frame->v8, &raw);
 	if (!is_understood(names, &raw))
 		return;
