@@ -687,22 +687,22 @@ UNIT_TEST(test_scopes)
 
 static void assert_place(struct fixture *f, int32_t at, uint32_t line, uint32_t column)
 {
-	struct v8_scripts *scripts;
+	struct v8_scripts scripts = { 0 };
 	uint32_t found_line, found_column;
 
-	assert_int_equal(v8_scripts_create(&scripts, NULL), 0);
-	assert_true(v8_script_position(scripts, world_now(&f->world), 1, f->script, at, &found_line,
-				       &found_column));
+	v8_scripts_begin(&scripts);
+	assert_true(v8_script_position(&scripts, world_now(&f->world), 1, f->script, at,
+				       &found_line, &found_column));
 	assert_int_equal(found_line, line);
 	assert_int_equal(found_column, column);
-	v8_scripts_destroy(scripts);
+	v8_scripts_deinit(&scripts);
 }
 
 UNIT_TEST_WITHIN(test_lines, setup, teardown)
 {
 	static const uint16_t ends[] = { 'a', '\r', '\n', 'b', '\r', 'c', 0x2028, '\n', 'd', '\r' };
 	struct fixture *f = *state;
-	struct v8_scripts *scripts;
+	struct v8_scripts scripts = { 0 };
 	uint32_t line, column;
 
 	world_set(&f->world, f->script, V8_SCRIPT_SOURCE, world_two_byte(&f->world, ends, 10));
@@ -713,14 +713,14 @@ UNIT_TEST_WITHIN(test_lines, setup, teardown)
 	assert_place(f, 7, 4, 1);
 	assert_place(f, 8, 5, 1);
 	assert_place(f, 10, 6, 1);
-	assert_int_equal(v8_scripts_create(&scripts, NULL), 0);
-	assert_false(v8_script_position(scripts, world_now(&f->world), 1, f->script, 11, &line,
+	v8_scripts_begin(&scripts);
+	assert_false(v8_script_position(&scripts, world_now(&f->world), 1, f->script, 11, &line,
 					&column));
-	assert_false(v8_script_position(scripts, world_now(&f->world), 1, f->script, -1, &line,
+	assert_false(v8_script_position(&scripts, world_now(&f->world), 1, f->script, -1, &line,
 					&column));
-	assert_false(v8_script_position(scripts, world_now(&f->world), 1, f->raw.function, 0, &line,
-					&column));
-	v8_scripts_destroy(scripts);
+	assert_false(v8_script_position(&scripts, world_now(&f->world), 1, f->raw.function, 0,
+					&line, &column));
+	v8_scripts_deinit(&scripts);
 }
 
 UNIT_TEST_WITHIN(test_parts_of_scripts, setup, teardown)
@@ -749,27 +749,27 @@ UNIT_TEST_WITHIN(test_kept_lines, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct world *world = &f->world;
-	struct v8_scripts *scripts;
+	struct v8_scripts scripts = { 0 };
 	uint64_t other = world_script(world, 5, "other.js", world_string(world, "\n\n\n\n"));
 	uint32_t line, column;
 
-	assert_int_equal(v8_scripts_create(&scripts, NULL), 0);
+	v8_scripts_begin(&scripts);
 	for (int i = 0; i < 2; i++) {
-		assert_true(v8_script_position(scripts, world_now(world), 1, f->script, 20, &line,
+		assert_true(v8_script_position(&scripts, world_now(world), 1, f->script, 20, &line,
 					       &column));
 		assert_int_equal(line, 3);
-		assert_true(
-			v8_script_position(scripts, world_now(world), 2, other, 3, &line, &column));
+		assert_true(v8_script_position(&scripts, world_now(world), 2, other, 3, &line,
+					       &column));
 		assert_int_equal(line, 4);
 	}
 	/* More scripts than are kept: each is right all the same. */
 	for (int32_t i = 0; i < 600; i++) {
 		world_set(world, f->script, V8_SCRIPT_ID, world_smi(100 + i % 300));
-		assert_true(v8_script_position(scripts, world_now(world), 1, f->script, 20, &line,
+		assert_true(v8_script_position(&scripts, world_now(world), 1, f->script, 20, &line,
 					       &column));
 		assert_int_equal(line, 3);
 	}
-	v8_scripts_destroy(scripts);
+	v8_scripts_deinit(&scripts);
 }
 
 #define ENDLESS (UINT64_C(1) << 46) /* from there on all memory is there, and full of spaces */
@@ -789,7 +789,7 @@ UNIT_TEST_WITHIN(test_long_sources, setup, teardown)
 	struct fixture *f = *state;
 	struct world *world = &f->world;
 	struct v8_heap heap = { .layout = &world->layout };
-	struct v8_scripts *scripts;
+	struct v8_scripts scripts = { 0 };
 	uint64_t others[2];
 	uint32_t line, column;
 
@@ -798,16 +798,16 @@ UNIT_TEST_WITHIN(test_long_sources, setup, teardown)
 			world, 6 + i, "long.js",
 			world_made_of(world, WORLD_EXTERNAL | WORLD_ONE_BYTE, LENGTH, 0, ENDLESS));
 	assert_int_equal(memory_create(&heap.memory, read_endless, world, NULL), 0);
-	assert_int_equal(v8_scripts_create(&scripts, NULL), 0);
-	assert_true(v8_script_position(scripts, &heap, 1, others[0], 9, &line, &column));
+	v8_scripts_begin(&scripts);
+	assert_true(v8_script_position(&scripts, &heap, 1, others[0], 9, &line, &column));
 	assert_int_equal(column, 10);
-	assert_false(v8_script_position(scripts, &heap, 1, others[1], 9, &line, &column));
+	assert_false(v8_script_position(&scripts, &heap, 1, others[1], 9, &line, &column));
 	/* What is counted already, or is short, has a place all the same. */
-	assert_true(v8_script_position(scripts, &heap, 1, others[0], 19, &line, &column));
-	assert_true(v8_script_position(scripts, &heap, 1, f->script, 20, &line, &column));
-	v8_scripts_begin(scripts);
-	assert_true(v8_script_position(scripts, &heap, 1, others[1], 9, &line, &column));
-	v8_scripts_destroy(scripts);
+	assert_true(v8_script_position(&scripts, &heap, 1, others[0], 19, &line, &column));
+	assert_true(v8_script_position(&scripts, &heap, 1, f->script, 20, &line, &column));
+	v8_scripts_begin(&scripts);
+	assert_true(v8_script_position(&scripts, &heap, 1, others[1], 9, &line, &column));
+	v8_scripts_deinit(&scripts);
 	memory_destroy(heap.memory);
 }
 

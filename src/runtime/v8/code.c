@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/v8/code.h"
 
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "target/memory.h"
 
-enum {
-	KEPT_MAX = 1024,	  /* a power of two */
-	ISOLATES_MAX = 64,	  /* whose Map is kept, likewise */
-	BACK_MAX_BYTES = 1 << 20, /* from a pc to the beginning of its object */
-};
-
-struct v8_codes {
-	/* By the pc, of which each leads to its own. */
-	struct {
-		uint64_t pc;
-		uint64_t stream;
-	} kept[KEPT_MAX];
-	/* What objects with instructions begin with in an isolate; 0: not seen yet. */
-	struct {
-		uint64_t isolate;
-		uint64_t word;
-	} first[ISOLATES_MAX];
-};
+enum { BACK_MAX_BYTES = 1 << 20 /* from a pc to the beginning of its object */ };
 
 const char *v8_tier_name(enum v8_tier tier)
 {
@@ -34,17 +14,6 @@ const char *v8_tier_name(enum v8_tier tier)
 	};
 
 	return names[tier];
-}
-
-int v8_codes_create(struct v8_codes **out, struct error *err)
-{
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : error_set(err, -ENOMEM, "no memory for the code of V8");
-}
-
-void v8_codes_destroy(struct v8_codes *codes)
-{
-	free(codes);
 }
 
 static enum v8_tier tier_of(const struct v8_heap *heap, uint64_t code)
@@ -139,7 +108,7 @@ static size_t hash(uint64_t value)
 bool v8_code_find(struct v8_codes *codes, const struct v8_heap *heap, uint64_t isolate,
 		  struct address pc, struct address lowest, struct v8_code *code)
 {
-	size_t slot = hash(pc.value) % KEPT_MAX, first = hash(isolate) % ISOLATES_MAX;
+	size_t slot = hash(pc.value) % V8_CODES_KEPT, first = hash(isolate) % V8_CODES_ISOLATES;
 	uint64_t known = codes->first[first].isolate == isolate ? codes->first[first].word : 0;
 	uint64_t stream;
 

@@ -13,9 +13,6 @@
 #include "image/space.h"
 #include "runtime/v8/heap.h"
 
-struct error;
-struct v8_codes;
-
 enum v8_tier {
 	V8_TIER_NONE,
 	V8_TIER_INTERPRETER,
@@ -35,9 +32,22 @@ struct v8_code {
 	enum v8_tier tier; /* V8_TIER_NONE: no function's */
 };
 
-/* What was found. -ENOMEM with @err set. */
-int v8_codes_create(struct v8_codes **codes, struct error *err);
-void v8_codes_destroy(struct v8_codes *codes);
+/* Powers of two. */
+enum { V8_CODES_KEPT = 1024, V8_CODES_ISOLATES = 64 };
+
+/* What was found. Begins as zeros. */
+struct v8_codes {
+	/* By the pc, of which each leads to its own. */
+	struct {
+		uint64_t pc;
+		uint64_t stream;
+	} kept[V8_CODES_KEPT];
+	/* What objects with instructions begin with in an isolate; 0: not seen yet. */
+	struct {
+		uint64_t isolate;
+		uint64_t word;
+	} first[V8_CODES_ISOLATES];
+};
 
 /*
  * The code that @pc is in, or behind the last instruction of; it begins not before @lowest. Objects

@@ -23,10 +23,7 @@ int v8_namer_create(struct v8_namer **out, struct memory *memory, const struct v
 	if (!namer)
 		return error_set(err, -ENOMEM, "no memory for the names of JavaScript functions");
 	namer->heap = (struct v8_heap){ memory, layout };
-	if (v8_codes_create(&namer->codes, err) || v8_scripts_create(&namer->scripts, err)) {
-		v8_namer_destroy(namer);
-		return -ENOMEM;
-	}
+	v8_scripts_begin(&namer->scripts);
 	*out = namer;
 	return 0;
 }
@@ -55,8 +52,7 @@ void v8_namer_destroy(struct v8_namer *namer)
 {
 	if (!namer)
 		return;
-	v8_codes_destroy(namer->codes);
-	v8_scripts_destroy(namer->scripts);
+	v8_scripts_deinit(&namer->scripts);
 	free(namer);
 }
 
@@ -128,8 +124,13 @@ void v8_frames_lose(struct v8_frames *frames)
 	v8_add_unknown(frames, V8_TIER_NONE, V8_MOVED);
 }
 
-static size_t end_string(struct v8_frames *out, size_t begin)
+/* What was added from @begin on: if that is not the @whole string, there is none. */
+static size_t end_string(struct v8_frames *out, size_t begin, bool whole)
 {
+	if (!whole) {
+		text_cut(&out->strings, begin);
+		return NO_STRING;
+	}
 	text_add_char(&out->strings, '\0');
 	return begin;
 }
@@ -142,23 +143,17 @@ static void add_strings(const struct v8_naming *naming, const struct v8_call *ca
 	uint64_t known_as = v8_function_known_as(call->function);
 	size_t begin = out->strings.length;
 	struct v8_name_how how;
+	bool whole = v8_add_call_name(heap, call, naming->raw->moving, &out->strings, &how);
 
-	if (v8_add_call_name(heap, call, naming->raw->moving, &out->strings, &how))
-		strings[NAME] = end_string(out, begin);
-	else
-		text_cut(&out->strings, begin);
+	strings[NAME] = end_string(out, begin, whole);
 	out->by_object |= how.by_object;
 	out->plain |= how.plain;
 	begin = out->strings.length;
-	if (!known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings))
-		strings[FUNCTION] = end_string(out, begin);
-	else
-		text_cut(&out->strings, begin);
+	whole = !known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings);
+	strings[FUNCTION] = end_string(out, begin, whole);
 	begin = out->strings.length;
-	if (v8_script_add_name(heap, call->function->script, &out->strings))
-		strings[SCRIPT] = end_string(out, begin);
-	else
-		text_cut(&out->strings, begin);
+	whole = v8_script_add_name(heap, call->function->script, &out->strings);
+	strings[SCRIPT] = end_string(out, begin, whole);
 }
 
 void v8_add_function(const struct v8_naming *naming, const struct v8_call *call, enum v8_tier tier,
@@ -179,7 +174,7 @@ void v8_add_function(const struct v8_naming *naming, const struct v8_call *call,
 	frame->script_object = function->script;
 	add_strings(naming, call);
 	if (function->script &&
-	    !v8_script_position(naming->namer->scripts, &naming->namer->heap,
+	    !v8_script_position(&naming->namer->scripts, &naming->namer->heap,
 				isolate ? isolate : function->script, function->script, at,
 				&frame->line, &frame->column))
 		frame->reason = V8_NO_POSITION;
@@ -293,7 +288,7 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 		v8_add_unknown(naming->out, V8_TIER_NONE, V8_MOVED);
 		return;
 	}
-	if (!v8_code_find(naming->namer->codes, heap, naming->raw->isolate, naming->raw->pc,
+	if (!v8_code_find(&naming->namer->codes, heap, naming->raw->isolate, naming->raw->pc,
 			  naming->raw->lowest, &code)) {
 		v8_add_unknown(naming->out, V8_TIER_NONE, V8_NO_CODE);
 		return;
@@ -423,9 +418,8 @@ static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
 	(void)add_frame(out, V8_STUB, V8_TIER_NONE);
 	if (!name)
 		return;
-	out->string_at[0][NAME] = out->strings.length;
 	text_add(&out->strings, name);
-	(void)end_string(out, 0);
+	out->string_at[0][NAME] = end_string(out, 0, true);
 }
 
 static const char *string_of(const struct v8_frames *frames, size_t at)
@@ -438,7 +432,7 @@ void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_f
 	out->count = 0;
 	out->by_pc = out->by_object = out->by_outer = out->plain = false;
 	text_clear(&out->strings);
-	v8_scripts_begin(namer->scripts);
+	v8_scripts_begin(&namer->scripts);
 	if (v8_is_smi(raw->marker))
 		name_marked(namer, raw, out);
 	else

@@ -6,13 +6,12 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/names.h"
 #include "runtime/v8/refind.h"
-
-struct v8_scripts;
+#include "runtime/v8/script.h"
 
 struct v8_namer {
 	struct v8_heap heap;
-	struct v8_codes *codes;
-	struct v8_scripts *scripts;
+	struct v8_codes codes;
+	struct v8_scripts scripts;
 	struct v8_script_places places;
 };
 

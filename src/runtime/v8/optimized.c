@@ -185,13 +185,13 @@ static bool name_by_deopt(const struct v8_naming *naming, const struct v8_code *
 
 bool v8_is_constructed(const struct v8_naming *naming, bool *constructed)
 {
-	const struct v8_namer *namer = naming->namer;
+	struct v8_namer *namer = naming->namer;
 	const struct v8_raw *raw = naming->raw;
 	struct v8_deopt_frames frames;
 	struct v8_code code;
 
 	*constructed = false;
-	if (!v8_code_find(namer->codes, &namer->heap, raw->isolate, raw->outer_pc,
+	if (!v8_code_find(&namer->codes, &namer->heap, raw->isolate, raw->outer_pc,
 			  raw->outer_lowest, &code))
 		return !raw->aged;
 	if (code.tier != V8_TIER_MAGLEV && code.tier != V8_TIER_TURBOFAN)

@@ -3,43 +3,15 @@
 
 #include <stdlib.h>
 
-#include "base/error.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "runtime/v8/js_string.h"
 
 enum {
-	KEPT_MAX = 256,		  /* scripts */
 	LINES_MAX = 1 << 22,	  /* of one */
 	KEPT_LINES_MAX = 1 << 23, /* of all */
 	EVAL = 1,		  /* lowest bit of a script's flags */
 };
-
-struct lines {
-	uint64_t isolate;
-	int32_t id;
-	uint32_t length; /* of the source, in characters */
-	uint32_t *ends;	 /* where each line's terminator is, at the end of the source too */
-	size_t count;
-	size_t room;
-	uint64_t used_at;
-};
-
-struct v8_scripts {
-	struct lines kept[KEPT_MAX];
-	size_t count;
-	size_t line_count;
-	uint64_t uses;
-	uint32_t left; /* characters that may still be counted for this frame */
-};
-
-int v8_scripts_create(struct v8_scripts **out, struct error *err)
-{
-	*out = calloc(1, sizeof(**out));
-	if (!*out)
-		return error_set(err, -ENOMEM, "no memory for the lines of scripts");
-	v8_scripts_begin(*out);
-	return 0;
-}
 
 void v8_scripts_begin(struct v8_scripts *scripts)
 {
@@ -53,19 +25,16 @@ static void drop(struct v8_scripts *scripts, size_t number)
 	scripts->kept[number] = scripts->kept[--scripts->count];
 }
 
-void v8_scripts_destroy(struct v8_scripts *scripts)
+void v8_scripts_deinit(struct v8_scripts *scripts)
 {
-	if (!scripts)
-		return;
 	while (scripts->count)
 		drop(scripts, scripts->count - 1);
-	free(scripts);
 }
 
 /* Counting lines --------------------------------------------------------------------------- */
 
 struct counting {
-	struct lines *lines;
+	struct v8_lines *lines;
 	uint32_t at;
 	bool after_return; /* the character before was \r, whose line may end with the next */
 	bool failed;
@@ -73,15 +42,11 @@ struct counting {
 
 static bool add_end(struct counting *counting, uint32_t at)
 {
-	struct lines *lines = counting->lines;
+	struct v8_lines *lines = counting->lines;
 
-	if (lines->count == LINES_MAX ||
-	    !vector_reserve(&lines->ends, &lines->room, lines->count + 1)) {
-		counting->failed = true;
-		return false;
-	}
-	lines->ends[lines->count++] = at;
-	return true;
+	counting->failed = lines->count == LINES_MAX ||
+			   !vector_add(&lines->ends, &lines->count, &lines->room, at);
+	return !counting->failed;
 }
 
 static bool count_lines(void *ctx, const uint16_t *chars, size_t count)
@@ -100,7 +65,7 @@ static bool count_lines(void *ctx, const uint16_t *chars, size_t count)
 	return true;
 }
 
-static bool read_lines(const struct v8_heap *heap, uint64_t source, struct lines *lines)
+static bool read_lines(const struct v8_heap *heap, uint64_t source, struct v8_lines *lines)
 {
 	struct counting counting = { .lines = lines };
 
@@ -122,10 +87,10 @@ static size_t least_used(const struct v8_scripts *scripts)
 	return found;
 }
 
-static struct lines *find_lines(struct v8_scripts *scripts, const struct lines *key)
+static struct v8_lines *find_lines(struct v8_scripts *scripts, const struct v8_lines *key)
 {
 	for (size_t i = 0; i < scripts->count; i++) {
-		struct lines *lines = &scripts->kept[i];
+		struct v8_lines *lines = &scripts->kept[i];
 
 		if (lines->id == key->id && lines->isolate == key->isolate &&
 		    lines->length == key->length)
@@ -134,16 +99,16 @@ static struct lines *find_lines(struct v8_scripts *scripts, const struct lines *
 	return NULL;
 }
 
-static struct lines *get_lines(struct v8_scripts *scripts, const struct v8_heap *heap,
-			       uint64_t isolate, uint64_t script)
+static struct v8_lines *get_lines(struct v8_scripts *scripts, const struct v8_heap *heap,
+				  uint64_t isolate, uint64_t script)
 {
 	uint64_t source = v8_field(heap, script, V8_SCRIPT_SOURCE);
-	struct lines lines = {
+	struct v8_lines lines = {
 		.isolate = isolate,
 		.id = v8_smi(v8_field(heap, script, V8_SCRIPT_ID)),
 		.length = v8_string_length(heap, source),
 	};
-	struct lines *found = find_lines(scripts, &lines);
+	struct v8_lines *found = find_lines(scripts, &lines);
 
 	if (!found) {
 		uint32_t counted = lines.length < V8_SOURCE_MAX ? lines.length : V8_SOURCE_MAX;
@@ -155,7 +120,7 @@ static struct lines *get_lines(struct v8_scripts *scripts, const struct v8_heap 
 			free(lines.ends);
 			return NULL;
 		}
-		while (scripts->count == KEPT_MAX ||
+		while (scripts->count == V8_SCRIPTS_KEPT ||
 		       (scripts->count && scripts->line_count + lines.count > KEPT_LINES_MAX))
 			drop(scripts, least_used(scripts));
 		scripts->line_count += lines.count;
@@ -172,7 +137,7 @@ static struct lines *get_lines(struct v8_scripts *scripts, const struct v8_heap 
 struct ends {
 	const struct v8_heap *heap;
 	uint64_t array;
-	const struct lines *lines;
+	const struct v8_lines *lines;
 	uint32_t count;
 };
 
@@ -184,22 +149,6 @@ static int64_t end_at(const struct ends *ends, uint32_t line)
 		return ends->lines->ends[line];
 	value = v8_array_at(ends->heap, ends->array, line);
 	return v8_is_smi(value) ? v8_smi(value) : -1;
-}
-
-/* The first line that does not end before @at. */
-static uint32_t find_line(const struct ends *ends, int32_t at)
-{
-	uint32_t low = 0, high = ends->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (end_at(ends, middle) < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static int32_t shift_of(const struct v8_heap *heap, uint64_t script, enum v8_field field)
@@ -224,7 +173,8 @@ bool v8_script_position(struct v8_scripts *scripts, const struct v8_heap *heap, 
 		ends.lines = get_lines(scripts, heap, isolate, script);
 		ends.count = ends.lines ? (uint32_t)ends.lines->count : 0;
 	}
-	found = find_line(&ends, at);
+	/* The first that does not end before @at. */
+	found = (uint32_t)sorted_first(ends.count, i, end_at(&ends, (uint32_t)i) < at);
 	if (found == ends.count)
 		return false;
 	in_line = at - (found > 0 ? end_at(&ends, found - 1) + 1 : 0);

@@ -12,12 +12,29 @@
 #include "base/text.h"
 #include "runtime/v8/heap.h"
 
-struct error;
-struct v8_scripts;
+enum { V8_SCRIPTS_KEPT = 256 };
 
-/* What is kept. -ENOMEM with @err set. */
-int v8_scripts_create(struct v8_scripts **scripts, struct error *err);
-void v8_scripts_destroy(struct v8_scripts *scripts);
+/* Those of one script. */
+struct v8_lines {
+	uint64_t isolate;
+	int32_t id;
+	uint32_t length; /* of the source, in characters */
+	uint32_t *ends;	 /* where each line's terminator is, at the end of the source too */
+	size_t count;
+	size_t room;
+	uint64_t used_at;
+};
+
+/* What is kept. Begins as zeros, and with v8_scripts_begin(). */
+struct v8_scripts {
+	struct v8_lines kept[V8_SCRIPTS_KEPT];
+	size_t count;
+	size_t line_count;
+	uint64_t uses;
+	uint32_t left; /* characters that may still be counted for this frame */
+};
+
+void v8_scripts_deinit(struct v8_scripts *scripts);
 
 /*
  * What comes is for another frame: of all the scripts whose lines are counted for one V8_SOURCE_MAX
