@@ -204,21 +204,19 @@ int32_t v8_bytecode_position(const struct v8_heap *heap, const struct v8_functio
 			     uint64_t bytecodes, int64_t offset)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
+	struct span table;
 	uint64_t position;
-	size_t size;
 
 	if (!v8_is(heap, bytecodes, V8_TYPE_BYTECODES))
 		return -1;
 	bytes = v8_byte_array(heap, v8_field(heap, bytecodes, V8_BYTECODES_SOURCE_POSITIONS),
-			      &size);
+			      &table);
 	if (!bytes)
 		return -1;
-	if (v8_positions_find(heap->layout, (struct span){ bytes, size }, offset, &position))
+	if (v8_positions_find(heap->layout, table, offset, &position))
 		return v8_position_offset(position);
 	/* It is being entered, if there are any. */
-	return v8_positions_find(heap->layout, (struct span){ bytes, size }, INT32_MAX, &position) ?
-		       function->start :
-		       -1;
+	return v8_positions_find(heap->layout, table, INT32_MAX, &position) ? function->start : -1;
 }
 
 static bool is_interpreted(const struct v8_heap *heap, const struct v8_raw *raw)
@@ -253,15 +251,15 @@ static int32_t baseline_position(const struct v8_naming *naming, const struct v8
 {
 	const struct v8_heap *heap = &naming->namer->heap;
 	uint64_t in_code = naming->raw->pc.value - code->start + naming->raw->innermost;
-	_cleanup_free_ uint8_t *table = NULL, *bytecodes = NULL;
-	size_t table_size, bytecodes_size;
+	struct span table, bytecodes;
+	_cleanup_free_ uint8_t *of_table =
+		v8_byte_array(heap, v8_field(heap, code->object, V8_CODE_POSITIONS), &table);
+	_cleanup_free_ uint8_t *of_bytecodes =
+		v8_bytecodes(heap, naming->raw->bytecodes, &bytecodes);
 	int32_t offset;
 
-	table = v8_byte_array(heap, v8_field(heap, code->object, V8_CODE_POSITIONS), &table_size);
-	bytecodes = v8_bytecodes(heap, naming->raw->bytecodes, &bytecodes_size);
-	if (!table || !bytecodes ||
-	    !v8_baseline_offset(heap->layout, (struct span){ table, table_size },
-				(struct span){ bytecodes, bytecodes_size }, in_code, &offset))
+	if (!of_table || !of_bytecodes ||
+	    !v8_baseline_offset(heap->layout, table, bytecodes, in_code, &offset))
 		return -1;
 	return v8_bytecode_position(heap, naming->function, naming->raw->bytecodes,
 				    offset < 0 ? 0 : offset);

@@ -3,37 +3,22 @@
 
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "target/memory.h"
 
 enum { ARRAY_MAX = 1 << 24 }; /* elements */
 
-uint64_t v8_word(const struct v8_heap *heap, uint64_t object, int32_t offset)
-{
-	struct look look = look_into(heap->memory);
-
-	return look_u64(&look, v8_address(object, offset));
-}
-
-uint32_t v8_u32(const struct v8_heap *heap, uint64_t object, int32_t offset)
-{
-	struct look look = look_into(heap->memory);
-
-	return look_u32(&look, v8_address(object, offset));
-}
-
-uint16_t v8_u16(const struct v8_heap *heap, uint64_t object, int32_t offset)
-{
-	struct look look = look_into(heap->memory);
-
-	return look_u16(&look, v8_address(object, offset));
-}
-
-uint8_t v8_u8(const struct v8_heap *heap, uint64_t object, int32_t offset)
-{
-	struct look look = look_into(heap->memory);
-
-	return look_u8(&look, v8_address(object, offset));
-}
+#define V8_NUMBER(name, bits)                                                                 \
+	uint##bits##_t v8_##name(const struct v8_heap *heap, uint64_t object, int32_t offset) \
+	{                                                                                     \
+		struct look look = look_into(heap->memory);                                   \
+                                                                                              \
+		return look_u##bits(&look, v8_address(object, offset));                       \
+	}
+V8_NUMBER(word, 64)
+V8_NUMBER(u32, 32)
+V8_NUMBER(u16, 16)
+V8_NUMBER(u8, 8)
 
 uint64_t v8_field(const struct v8_heap *heap, uint64_t object, enum v8_field field)
 {
@@ -81,17 +66,15 @@ bool v8_is(const struct v8_heap *heap, uint64_t value, enum v8_field type)
 	return v8_layout_has(heap->layout, type) && v8_type(heap, value) == heap->layout->at[type];
 }
 
-bool v8_is_function(const struct v8_heap *heap, uint64_t value)
+bool v8_is_function_type(const struct v8_heap *heap, int type)
 {
-	int type = v8_type(heap, value);
-
 	return type >= heap->layout->at[V8_TYPE_JS_FUNCTION_FIRST] &&
 	       type <= heap->layout->at[V8_TYPE_JS_FUNCTION_LAST];
 }
 
-bool v8_is_receiver(const struct v8_heap *heap, uint64_t value)
+bool v8_is_function(const struct v8_heap *heap, uint64_t value)
 {
-	return v8_type(heap, value) >= heap->layout->at[V8_TYPE_PROXY];
+	return v8_is_function_type(heap, v8_type(heap, value));
 }
 
 bool v8_is_oddball(const struct v8_heap *heap, uint64_t value, enum v8_field field)
@@ -140,36 +123,32 @@ uint64_t v8_array_at(const struct v8_heap *heap, uint64_t array, uint64_t index)
 	return v8_word(heap, array, V8_ARRAY_DATA + 8 * (int32_t)index);
 }
 
-static uint8_t *bytes_at(const struct v8_heap *heap, uint64_t array, int32_t offset, size_t *size)
+static uint8_t *bytes_at(const struct v8_heap *heap, uint64_t array, int32_t offset,
+			 struct span *bytes)
 {
 	struct look look = look_into(heap->memory);
-	uint8_t *bytes;
+	size_t size = length_of(heap, array, V8_BYTES_MAX);
+	_cleanup_free_ uint8_t *memory = size ? malloc(size) : NULL;
 
-	*size = length_of(heap, array, V8_BYTES_MAX);
-	if (*size == 0)
-		return NULL;
-	bytes = malloc(*size);
-	if (!bytes)
+	if (!memory)
 		return NULL;
 	/* Page by page, so that a length which is not true costs no more than what is there. */
-	look_copy(&look, v8_address(array, offset), bytes, *size);
-	if (!look.bad)
-		return bytes;
-	free(bytes);
-	return NULL;
+	look_copy(&look, v8_address(array, offset), memory, size);
+	*bytes = (struct span){ memory, size };
+	return look.bad ? NULL : cleanup_take(memory);
 }
 
-uint8_t *v8_byte_array(const struct v8_heap *heap, uint64_t array, size_t *size)
+uint8_t *v8_byte_array(const struct v8_heap *heap, uint64_t array, struct span *bytes)
 {
 	if (!v8_is(heap, array, V8_TYPE_BYTE_ARRAY) &&
 	    !v8_is(heap, array, V8_TYPE_TRUSTED_BYTE_ARRAY))
 		return NULL;
-	return bytes_at(heap, array, V8_ARRAY_DATA, size);
+	return bytes_at(heap, array, V8_ARRAY_DATA, bytes);
 }
 
-uint8_t *v8_bytecodes(const struct v8_heap *heap, uint64_t array, size_t *size)
+uint8_t *v8_bytecodes(const struct v8_heap *heap, uint64_t array, struct span *bytes)
 {
 	if (!v8_is(heap, array, V8_TYPE_BYTECODES))
 		return NULL;
-	return bytes_at(heap, array, heap->layout->at[V8_BYTECODES_DATA], size);
+	return bytes_at(heap, array, heap->layout->at[V8_BYTECODES_DATA], bytes);
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "image/cursor.h"
 #include "runtime/v8/layout.h"
 
 struct memory;
@@ -89,11 +90,12 @@ bool v8_is_lost(const struct v8_heap *heap, uint64_t value);
 /* Is it an object of the type that @type, of the layout, stands for? */
 bool v8_is(const struct v8_heap *heap, uint64_t value, enum v8_field type);
 bool v8_is_function(const struct v8_heap *heap, uint64_t value);
+bool v8_is_function_type(const struct v8_heap *heap, int type);
 
-/* Or something that methods are called on: no number, string, symbol, true, false, null... */
-bool v8_is_receiver(const struct v8_heap *heap, uint64_t value);
-
-/* What objects with the Map @map are, by their type; -1: it is no Map. */
+/*
+ * What objects with the Map @map are, by their type; -1: it is no Map. Are they something that
+ * methods are called on: no number, string, symbol, true, false, null...?
+ */
 int v8_map_type(const struct v8_heap *heap, uint64_t map);
 bool v8_map_is_receiver(const struct v8_heap *heap, uint64_t map);
 
@@ -104,10 +106,11 @@ bool v8_is_oddball(const struct v8_heap *heap, uint64_t value, enum v8_field fie
 uint32_t v8_array_length(const struct v8_heap *heap, uint64_t array);
 uint64_t v8_array_at(const struct v8_heap *heap, uint64_t array, uint64_t index);
 
-/* The bytes of a ByteArray, which the caller frees; NULL if it is none, or empty. */
-uint8_t *v8_byte_array(const struct v8_heap *heap, uint64_t array, size_t *size);
-
-/* The bytes of a BytecodeArray likewise. */
-uint8_t *v8_bytecodes(const struct v8_heap *heap, uint64_t array, size_t *size);
+/*
+ * The bytes of a ByteArray, in memory that the caller frees; NULL if it is none, or empty. Those of
+ * a BytecodeArray likewise.
+ */
+uint8_t *v8_byte_array(const struct v8_heap *heap, uint64_t array, struct span *bytes);
+uint8_t *v8_bytecodes(const struct v8_heap *heap, uint64_t array, struct span *bytes);
 
 #endif

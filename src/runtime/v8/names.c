@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "runtime/v8/js_string.h"
 #include "runtime/v8/properties.h"
 #include "runtime/v8/script.h"
@@ -34,9 +35,17 @@ static bool add(struct naming *naming, uint64_t string, struct text *out)
 	return true;
 }
 
-static bool is_data(const struct v8_property *property)
+/* What the own property called @name holds; false: there is none, or it is an accessor. */
+static bool own_value(struct naming *naming, uint64_t object, const char *name, bool symbol,
+		      uint64_t *value)
 {
-	return !property->is_accessor;
+	struct v8_property property;
+
+	if (!v8_own_property(naming->heap, object, name, symbol, &naming->budget, &property) ||
+	    property.is_accessor)
+		return false;
+	*value = property.value;
+	return true;
 }
 
 /* The function's name --------------------------------------------------------------------- */
@@ -59,16 +68,13 @@ static uint64_t source_name(struct naming *naming, uint64_t closure,
 static bool add_closure_name(struct naming *naming, uint64_t closure, bool said, struct text *out)
 {
 	struct v8_function function;
-	struct v8_property property;
+	uint64_t name;
 
-	if (said &&
-	    v8_own_property(naming->heap, closure, "name", false, &naming->budget, &property) &&
-	    is_data(&property)) {
+	if (said && own_value(naming, closure, "name", false, &name)) {
 		/* Zero: it cannot be read. */
-		naming->failed |= v8_is_lost(naming->heap, property.value) ||
-				  (naming->call->stale && !property.value);
-		if (v8_is_string(naming->heap, property.value))
-			return add(naming, property.value, out);
+		naming->failed |= v8_is_lost(naming->heap, name) || (naming->call->stale && !name);
+		if (v8_is_string(naming->heap, name))
+			return add(naming, name, out);
 	}
 	return v8_function_of(naming->heap, closure, &function) &&
 	       add(naming, source_name(naming, closure, &function), out);
@@ -102,11 +108,6 @@ static void find_function_name(struct naming *naming)
 
 /* The receiver's type ---------------------------------------------------------------------- */
 
-static bool is_object_name(const struct text *name)
-{
-	return strcmp(text_chars(name), "Object") == 0;
-}
-
 /* Constructors of plain objects say nothing. */
 static bool add_constructor(struct naming *naming, uint64_t constructor)
 {
@@ -116,7 +117,7 @@ static bool add_constructor(struct naming *naming, uint64_t constructor)
 		return false;
 	text_clear(&naming->type);
 	if (add_closure_name(naming, constructor, said, &naming->type) &&
-	    !is_object_name(&naming->type))
+	    strcmp(text_chars(&naming->type), "Object") != 0)
 		return true;
 	text_clear(&naming->type);
 	return false;
@@ -133,18 +134,15 @@ static uint64_t first_object(const struct naming *naming)
 static bool add_inherited(struct naming *naming, uint64_t receiver)
 {
 	uint64_t object = first_object(naming);
-	struct v8_property property;
+	uint64_t value;
 
 	naming->how.by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
-		if (v8_own_property(naming->heap, object, "Symbol.toStringTag", true,
-				    &naming->budget, &property) &&
-		    is_data(&property) && add(naming, property.value, &naming->type))
+		if (own_value(naming, object, "Symbol.toStringTag", true, &value) &&
+		    add(naming, value, &naming->type))
 			return true;
-		if (object != receiver &&
-		    v8_own_property(naming->heap, object, "constructor", false, &naming->budget,
-				    &property) &&
-		    is_data(&property) && add_constructor(naming, property.value))
+		if (object != receiver && own_value(naming, object, "constructor", false, &value) &&
+		    add_constructor(naming, value))
 			return true;
 		object = v8_prototype(naming->heap, object);
 	}
@@ -155,7 +153,6 @@ static bool add_inherited(struct naming *naming, uint64_t receiver)
 static bool add_class(struct naming *naming, uint64_t receiver)
 {
 	struct v8_function function;
-
 	int32_t named = naming->heap->layout->at[V8_NAMES_FUNCTIONS];
 
 	naming->how.by_object = true;
@@ -176,22 +173,17 @@ static const char *primitive_type(const int32_t *at, int type)
 						 NULL;
 }
 
-static bool is_function_type(const struct naming *naming, int type)
-{
-	return type >= naming->heap->layout->at[V8_TYPE_JS_FUNCTION_FIRST] &&
-	       type <= naming->heap->layout->at[V8_TYPE_JS_FUNCTION_LAST];
-}
-
 static void find_type(struct naming *naming)
 {
 	const struct v8_heap *heap = naming->heap;
 	const int32_t *at = heap->layout->at;
 	uint64_t receiver = naming->call->receiver;
 	int type = v8_map_type(heap, naming->map);
+	bool is_function = v8_is_function_type(heap, type);
 	const char *primitive;
 
 	/* Which function is not known: then there is nothing to be said. */
-	if (!receiver && is_function_type(naming, type))
+	if (!receiver && is_function)
 		return;
 	if (type < at[V8_TYPE_PROXY]) {
 		primitive = naming->map ? primitive_type(at, type) : "Number";
@@ -199,14 +191,13 @@ static void find_type(struct naming *naming)
 			text_add(&naming->type, primitive);
 	} else if (type == at[V8_TYPE_PROXY]) {
 		text_add(&naming->type, "Proxy");
-	} else if (!(is_function_type(naming, type) && add_class(naming, receiver)) &&
+	} else if (!(is_function && add_class(naming, receiver)) &&
 		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
 		   (receiver || !v8_map_may_have(heap, naming->map, NULL))) {
 		/* A constructor that is being moved is not found, as that of a plain object. */
 		naming->how.plain = naming->moving;
 		if (!naming->how.plain && !add_inherited(naming, receiver))
-			text_add(&naming->type,
-				 is_function_type(naming, type) ? "Function" : "Object");
+			text_add(&naming->type, is_function ? "Function" : "Object");
 	}
 }
 
@@ -277,7 +268,7 @@ static void find_by_value(struct naming *naming)
 
 static void find_method(struct naming *naming)
 {
-	struct text own = { 0 };
+	_cleanup_(text_deinit) struct text own = { 0 };
 	const char *name;
 
 	if (initializer(naming) || !naming->closure ||
@@ -291,7 +282,6 @@ static void find_method(struct naming *naming)
 		text_add(&naming->method, name);
 	else
 		find_by_value(naming);
-	text_deinit(&own);
 }
 
 /* The closure, where it is not known ------------------------------------------------------- */

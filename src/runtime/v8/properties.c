@@ -197,7 +197,10 @@ uint64_t v8_map_prototype(const struct v8_heap *heap, uint64_t map)
 {
 	uint64_t prototype = v8_word(heap, map, V8_MAP_PROTOTYPE);
 
-	return v8_map_is_receiver(heap, map) && v8_is_receiver(heap, prototype) ? prototype : 0;
+	return v8_map_is_receiver(heap, map) &&
+			       v8_type(heap, prototype) >= heap->layout->at[V8_TYPE_PROXY] ?
+		       prototype :
+		       0;
 }
 
 uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
