@@ -65,16 +65,10 @@ static bool is_one_of(uint8_t operation, uint8_t first)
 	return operation == first || operation == first + 1;
 }
 
-static bool is_begin(const struct encoding *encoding, uint8_t operation)
+/* Of those that a plain encoding has one of, and others two. */
+static bool is_kind(const struct encoding *encoding, uint8_t operation, uint8_t first)
 {
-	return encoding->is_plain ? operation == encoding->begin :
-				    is_one_of(operation, encoding->begin);
-}
-
-static bool is_interpreted(const struct encoding *encoding, uint8_t operation)
-{
-	return encoding->is_plain ? operation == encoding->interpreted :
-				    is_one_of(operation, encoding->interpreted);
+	return encoding->is_plain ? operation == first : is_one_of(operation, first);
 }
 
 static uint8_t read_code(const struct encoding *encoding, struct cursor *c)
@@ -105,10 +99,8 @@ static void operations_deinit(const struct operations *operations)
 
 static bool add(struct operations *out, const struct operation *operation)
 {
-	if (out->count == OPERATIONS_MAX || !vector_reserve(&out->list, &out->room, out->count + 1))
-		return false;
-	out->list[out->count++] = *operation;
-	return true;
+	return out->count < OPERATIONS_MAX &&
+	       vector_add(&out->list, &out->count, &out->room, *operation);
 }
 
 /* The next @count are those that @basis has at the same place. */
@@ -147,7 +139,7 @@ static bool read_operations(const struct encoding *encoding, struct cursor *c,
 		uint8_t code = read_code(encoding, c);
 		bool ok;
 
-		if (is_begin(encoding, code))
+		if (is_kind(encoding, code, encoding->begin))
 			break;
 		ok = code < encoding->operations ?
 			     read_operation(encoding, c, code, basis, out) :
@@ -178,7 +170,7 @@ static void take_frames(const struct encoding *encoding, const struct operations
 
 		construct |= operation->code == encoding->construct ||
 			     operation->code == encoding->construct_2;
-		if (!builtin && !is_interpreted(encoding, operation->code))
+		if (!builtin && !is_kind(encoding, operation->code, encoding->interpreted))
 			continue;
 		/* Then come the values: the function itself, what it is called on, ... */
 		out->frames[out->count++] = (struct v8_deopt_frame){
@@ -211,7 +203,7 @@ static bool read_begin(const struct encoding *encoding, struct span bytes, uint6
 	(void)v8_vlq(c);
 	if (encoding->is_plain)
 		*back = 0;
-	return cursor_ok(c) && is_begin(encoding, operation);
+	return cursor_ok(c) && is_kind(encoding, operation, encoding->begin);
 }
 
 bool v8_translation_frames(const struct v8_layout *layout, struct span bytes, uint64_t start,

@@ -363,8 +363,11 @@ static void remember(struct v8_names *names, const struct raw_v8 *noted,
 	struct v8_frame_id id;
 	struct event_moves now;
 
-	if (!identify(noted, settled, names->frames.by_pc, &id) || names->frames.by_outer ||
-	    (!names->remembered && v8_remembered_create(&names->remembered, NULL)))
+	if (!identify(noted, settled, names->frames.by_pc, &id) || names->frames.by_outer)
+		return;
+	if (!names->remembered)
+		names->remembered = v8_remembered_create();
+	if (!names->remembered)
 		return;
 	/* Of builtins several functions may have the same code. */
 	if (id.script_id && !v8_remembered_lacks(names->remembered, &id))

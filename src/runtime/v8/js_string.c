@@ -76,13 +76,15 @@ static bool push(struct walk *walk, uint64_t string, uint32_t start, uint32_t co
 	return true;
 }
 
-/* Those at @at, of one byte each or of two. */
-static bool read_chars(struct walk *walk, uint64_t at, uint32_t count, bool one_byte)
+/* Of those at @at, of one byte each or of two. */
+static bool read_flat(struct walk *walk, const struct piece *piece, uint64_t at, bool one_byte)
 {
+	uint32_t count = piece->count;
 	struct look look = look_into(walk->heap->memory);
 	uint16_t chars[CHUNK];
 	uint8_t bytes[CHUNK];
 
+	at += one_byte ? piece->start : 2 * (uint64_t)piece->start;
 	while (count > 0 && !walk->enough) {
 		uint32_t part = count < CHUNK ? count : CHUNK;
 
@@ -100,13 +102,6 @@ static bool read_chars(struct walk *walk, uint64_t at, uint32_t count, bool one_
 		count -= part;
 	}
 	return true;
-}
-
-static bool read_flat(struct walk *walk, const struct piece *piece, uint64_t chars, bool one_byte)
-{
-	uint64_t skipped = one_byte ? piece->start : 2 * (uint64_t)piece->start;
-
-	return read_chars(walk, chars + skipped, piece->count, one_byte);
 }
 
 static bool read_cons(struct walk *walk, const struct piece *piece)
@@ -248,8 +243,7 @@ bool v8_string_is(const struct v8_heap *heap, uint64_t value, const char *chars)
 	struct compared compared = { .left = chars, .same = true };
 	size_t length = strlen(chars);
 
-	if (v8_string_length(heap, value) != length || !v8_is_string(heap, value))
-		return false;
-	return v8_string_each(heap, value, (uint32_t)length, compare_chars, &compared) &&
+	return v8_string_length(heap, value) == length &&
+	       v8_string_each(heap, value, (uint32_t)length, compare_chars, &compared) &&
 	       compared.same;
 }

@@ -2,11 +2,9 @@
 /* A table of frames with names, each in the one place that its hash has. For frame_names.c. */
 #include "runtime/v8/remembered.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/hash.h"
 
 enum { SLOTS = 8192 };
@@ -22,10 +20,9 @@ struct v8_remembered {
 	struct kept *slots[SLOTS];
 };
 
-int v8_remembered_create(struct v8_remembered **out, struct error *err)
+struct v8_remembered *v8_remembered_create(void)
 {
-	*out = calloc(1, sizeof(**out));
-	return *out ? 0 : error_set(err, -ENOMEM, "no memory for JavaScript frames");
+	return calloc(1, sizeof(struct v8_remembered));
 }
 
 void v8_remembered_destroy(struct v8_remembered *remembered)
@@ -33,11 +30,6 @@ void v8_remembered_destroy(struct v8_remembered *remembered)
 	for (size_t i = 0; remembered && i < SLOTS; i++)
 		free(remembered->slots[i]);
 	free(remembered);
-}
-
-static bool is_same_id(const struct v8_frame_id *a, const struct v8_frame_id *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 _Static_assert(sizeof(struct v8_frame_id) == 6 * sizeof(uint64_t), "it has no padding");
@@ -51,7 +43,7 @@ static struct kept *find(const struct v8_remembered *remembered, const struct v8
 {
 	struct kept *kept = remembered->slots[slot_of(id)];
 
-	return kept && is_same_id(&kept->id, id) ? kept : NULL;
+	return kept && memcmp(&kept->id, id, sizeof(*id)) == 0 ? kept : NULL;
 }
 
 bool v8_remembered_lacks(const struct v8_remembered *remembered, const struct v8_frame_id *id)

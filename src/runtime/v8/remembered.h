@@ -9,7 +9,6 @@
 
 #include "runtime/v8/frame.h"
 
-struct error;
 struct v8_remembered;
 
 /* What tells one place in one function: zeros where that does not matter. No padding. */
@@ -23,8 +22,8 @@ struct v8_frame_id {
 	uint64_t construct;
 };
 
-/* -ENOMEM with @err set. */
-int v8_remembered_create(struct v8_remembered **remembered, struct error *err);
+/* NULL for want of memory. */
+struct v8_remembered *v8_remembered_create(void);
 void v8_remembered_destroy(struct v8_remembered *remembered);
 
 /* Is it not known yet what frames @id is? */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "runtime/v8/source_map_url.h"
@@ -102,11 +103,8 @@ static int damaged(struct error *err, const char *what)
 static bool end_string(struct strings *strings, size_t begin)
 {
 	text_add_char(&strings->text, '\0');
-	if (!text_ok(&strings->text) ||
-	    !vector_reserve(&strings->at, &strings->room, strings->count + 1))
-		return false;
-	strings->at[strings->count++] = begin;
-	return true;
+	return text_ok(&strings->text) &&
+	       vector_add(&strings->at, &strings->count, &strings->room, begin);
 }
 
 static const char *string_at(const struct strings *strings, int32_t number)
@@ -463,21 +461,14 @@ bool source_map_translate(const struct source_map *map, uint32_t line, uint32_t 
 			  struct source_position *position)
 {
 	const struct mapping key = { .line = line - 1, .column = column - 1 }, *found;
-	size_t low = 0, high = map->count;
+	size_t behind = sorted_first(map->count, i, compare_places(&map->mappings[i], &key) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_places(&map->mappings[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* The last that is not behind it; an earlier line's end is not said of this one. */
-	if (line == 0 || column == 0 || low == 0 || map->mappings[low - 1].line != key.line ||
-	    map->mappings[low - 1].source == NONE)
+	if (line == 0 || column == 0 || behind == 0)
 		return false;
-	found = &map->mappings[low - 1];
+	found = &map->mappings[behind - 1];
+	if (found->line != key.line || found->source == NONE)
+		return false;
 	*position = (struct source_position){
 		.source = string_at(&map->sources, found->source),
 		.line = (uint32_t)found->source_line + 1,

@@ -47,19 +47,13 @@ static uint32_t number_at(const struct v8_symbols *symbols, uint64_t address)
 static void add_constant(struct reading *reading, const char *name, uint64_t address)
 {
 	struct v8_symbols *symbols = reading->symbols;
+	const struct v8_constant constant = { name, (int32_t)number_at(symbols, address) };
 
-	if (symbols->constant_count >= CONSTANTS_MAX ||
-	    strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
-		return;
-	if (!vector_reserve(&symbols->constants, &symbols->constant_room,
-			    symbols->constant_count + 1)) {
+	if (symbols->constant_count < CONSTANTS_MAX &&
+	    strnlen(name, NAME_MAX_BYTES) < NAME_MAX_BYTES &&
+	    !vector_add(&symbols->constants, &symbols->constant_count, &symbols->constant_room,
+			constant))
 		reading->failed = true;
-		return;
-	}
-	symbols->constants[symbols->constant_count++] = (struct v8_constant){
-		.name = name,
-		.value = (int32_t)number_at(symbols, address),
-	};
 }
 
 /* Of the same name there are others, of a few bytes each, which are not of the interpreter. */
