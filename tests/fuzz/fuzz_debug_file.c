@@ -6,7 +6,6 @@
 #include "image/elf.h"
 #include "image/symbol_table.h"
 #include "runtime/native/debug_file.h"
-#include "runtime/native/name.h"
 #include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "method/pattern.h"
-#include "runtime/native/name.h"
+#include "runtime/native/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,6 @@
 #include "image/symbol_table.h"
 #include "runtime/native/symbols.h"
 #include "method/pattern.h"
-#include "runtime/native/name.h"
 #include "runtime/native/name_filter.h"
 
 enum { PATH_BYTES = 512, EVERY = 10, PIECES = 2 };

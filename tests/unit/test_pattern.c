@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "method/method_name.h"
 #include "method/pattern.h"
-#include "runtime/native/name.h"
+#include "runtime/native/symbols.h"
 
 /* Fill @name from its parts; "" for what it does not have. */
 static void set_name(struct method_name *name, const char *type, const char *type_args,

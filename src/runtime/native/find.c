@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "method/pattern.h"
 #include "runtime/native/name_filter.h"
-#include "runtime/native/symbols.h"
 
 enum { COLD_PARTS_MAX = 8 /* of one function */ };
 

@@ -7,13 +7,11 @@
 #define RUNTIME_NATIVE_FIND_H
 
 #include "image/elf.h"
-#include "runtime/native/name.h"
+#include "runtime/native/symbols.h"
 #include "code/exits.h"
 #include "method/body.h"
 
 struct error;
-struct native_symbol;
-struct native_symbols;
 struct pattern;
 
 /* All zero at first but for what is asked. May be used for several files and patterns. */
