@@ -220,14 +220,6 @@ static int keep_native(const struct method_body *body, void *ctx)
 	return 1;
 }
 
-static struct address nowhere(const void *ctx, size_t file, struct file_offset offset)
-{
-	(void)ctx;
-	(void)file;
-	(void)offset;
-	return (struct address){ 0 };
-}
-
 static struct golden own_program(void)
 {
 	FILE *file = fopen("/proc/self/exe", "rb");
@@ -252,7 +244,6 @@ static struct method_id find_native(const struct elf *elf, struct native_symbols
 		.symbols = symbols,
 		.image = "program",
 		.place = place,
-		.address = nowhere,
 		.fn = keep_native,
 		.ctx = &id,
 	};

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "method/pattern.h"
 #include "runtime/native/name_filter.h"
+#include "target/target.h"
 
 enum { COLD_PARTS_MAX = 8 /* of one function */ };
 
@@ -196,6 +197,14 @@ static struct method_id identify(struct native_search *search, const struct nati
 	return id;
 }
 
+static struct address address_of(const struct native_search *search, struct file_offset offset)
+{
+	const struct target *target = search->target;
+
+	return target ? target_address(target, target_file(target, search->file), offset) :
+			(struct address){ 1 };
+}
+
 static int add_function(struct native_search *search, const struct native_symbol *symbol,
 			struct error *err)
 {
@@ -221,7 +230,7 @@ static int add_function(struct native_search *search, const struct native_symbol
 
 	search->matched++;
 	if (elf_code_offset(&search->elf, symbol->begin, &body.offset)) {
-		body.address = search->address(search->address_ctx, search->file, body.offset);
+		body.address = address_of(search, body.offset);
 		result = begins_function(search, symbol, &body.function_start, err);
 		if (result == 0 && search->timed && body.function_start)
 			result = find_exits(search, symbol, &body, err);

@@ -13,6 +13,7 @@
 
 struct error;
 struct pattern;
+struct target;
 
 /* All zero at first but for what is asked. May be used for several files and patterns. */
 struct native_search {
@@ -22,9 +23,11 @@ struct native_search {
 	const char *image;		/* these two as struct method_body has them */
 	size_t file;
 	uint64_t place; /* target_file_place(); 0: not known */
-	/* Where code of the file is in memory; 0 if it is not mapped executable. */
-	struct address (*address)(const void *ctx, size_t file, struct file_offset offset);
-	const void *address_ctx;
+	/*
+	 * That has the file mapped: where its code is in memory, 0 if that is not executable. NULL:
+	 * where it will be is not known yet; that it will be in code is.
+	 */
+	const struct target *target;
 	bool timed; /* as struct body_query has it */
 	body_fn fn;
 	void *ctx;

@@ -48,13 +48,6 @@ static bool has_file(const struct runtime *runtime, const struct pattern *patter
 
 /* As struct runtime --------------------------------------------------------------------------- */
 
-static struct address address_of(const void *ctx, size_t file, struct file_offset offset)
-{
-	const struct target *target = ctx;
-
-	return target_address(target, target_file(target, file), offset);
-}
-
 static int find(struct runtime *runtime, const struct body_query *query, body_fn fn, void *ctx,
 		struct error *err)
 {
@@ -63,8 +56,7 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	struct native_search search = {
 		.pattern = query->pattern,
 		.timed = query->timed,
-		.address = address_of,
-		.address_ctx = target,
+		.target = target,
 		.fn = fn,
 		.ctx = ctx,
 	};
@@ -88,21 +80,11 @@ static int find(struct runtime *runtime, const struct body_query *query, body_fn
 	return result;
 }
 
-/* Where it will be in memory is not known yet; that it will be in code is. */
-static struct address somewhere(const void *ctx, size_t file, struct file_offset offset)
-{
-	(void)ctx;
-	(void)file;
-	(void)offset;
-	return (struct address){ 1 };
-}
-
 static int find_in_file(const struct file_query *query, body_fn fn, void *ctx)
 {
 	struct native_search search = {
 		.image = query->name,
 		.place = query->place,
-		.address = somewhere,
 		.timed = query->timed,
 		.fn = fn,
 		.ctx = ctx,
