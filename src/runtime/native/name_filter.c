@@ -232,27 +232,14 @@ static bool holds_around_blanks(const char *name, struct name_word word)
 	return false;
 }
 
-static bool may_hold_others(const struct name_words *words, const char *name, size_t length)
+/* The words from number @first on; @escaped: it has escapes, as names of Rust before 2019. */
+static bool may_hold(const struct name_words *words, size_t first, const char *name, size_t length,
+		     bool escaped)
 {
-	for (size_t i = 1; i < words->count; i++) {
+	for (size_t i = first; i < words->count; i++) {
 		const struct name_word word = words->list[i];
 
-		if (!holds(name, length, word) &&
-		    !holds_in_two(name, length, word, 1, word.length - 1))
-			return false;
-	}
-	return true;
-}
-
-/* With escapes, which names of Rust before 2019 have. */
-static bool may_hold_all(const struct name_words *words, const char *name, size_t length)
-{
-	if (escapes_letter(name))
-		return true;
-	for (size_t i = 0; i < words->count; i++) {
-		const struct name_word word = words->list[i];
-
-		if (!holds_around_blanks(name, word) &&
+		if (!(escaped ? holds_around_blanks(name, word) : holds(name, length, word)) &&
 		    !holds_in_two(name, length, word, 1, word.length - 1))
 			return false;
 	}
@@ -271,43 +258,41 @@ bool name_filter_passes(const struct name_filter *filter, const char *symbol)
 	length = strlen(symbol);
 	glance = look_over(filter, symbol, length);
 	if (glance.unusual)
-		return is_strange(symbol) || may_hold_all(words, symbol, length);
+		return is_strange(symbol) || escapes_letter(symbol) ||
+		       may_hold(words, 0, symbol, length, true);
 	return (glance.first || glance.second) &&
 	       may_hold_longest(&glance, symbol, length, words->list[0]) &&
-	       may_hold_others(words, symbol, length);
+	       may_hold(words, 1, symbol, length, false);
 }
 
 /* Tables of names --------------------------------------------------------------------------- */
 
-struct scan {
-	const struct name_filter *filter;
-	uint8_t *marks;
-};
-
-static void mark(const struct scan *scan, size_t begin, size_t end)
+static void mark(uint8_t *marks, size_t begin, size_t end)
 {
 	for (size_t i = begin; i < end; i++)
-		scan->marks[i / 8] |= (uint8_t)(1U << i % 8);
+		marks[i / 8] |= (uint8_t)(1U << i % 8);
 }
 
 /*
  * One that begins @at. What it has not, no name within it has; but that newer names of Rust pass in
  * any case is told by how they begin.
  */
-static void scan_name(const struct scan *scan, const char *name, size_t length, size_t at)
+static void scan_name(const struct name_filter *filter, uint8_t *marks, const char *name,
+		      size_t length, size_t at)
 {
-	if (name_filter_passes(scan->filter, name)) {
-		mark(scan, at, at + length);
+	if (name_filter_passes(filter, name)) {
+		mark(marks, at, at + length);
 		return;
 	}
 	for (size_t i = 0; i + 1 < length; i++) {
 		if (name[i] == '_' && name[i + 1] == 'R')
-			mark(scan, at + i, at + i + 1);
+			mark(marks, at + i, at + i + 1);
 	}
 }
 
 /* Names that begin @at. A file that is changed meanwhile may have unterminated the last. */
-static void scan_names(const struct scan *scan, struct span names, size_t at)
+static void scan_names(const struct name_filter *filter, uint8_t *marks, struct span names,
+		       size_t at)
 {
 	const uint8_t *bytes = names.start;
 
@@ -316,7 +301,7 @@ static void scan_names(const struct scan *scan, struct span names, size_t at)
 		size_t begin = i, end;
 
 		load(&here, &next, bytes + i, names.size - i);
-		found = of_interest(scan->filter, here, next);
+		found = of_interest(filter, here, next);
 		i += LANES;
 		if (!any(found))
 			continue;
@@ -325,7 +310,7 @@ static void scan_names(const struct scan *scan, struct span names, size_t at)
 		end = begin + strnlen((const char *)bytes + begin, names.size - begin);
 		while (begin && bytes[begin - 1])
 			begin--;
-		scan_name(scan, (const char *)bytes + begin, end - begin, at + begin);
+		scan_name(filter, marks, (const char *)bytes + begin, end - begin, at + begin);
 		i = end + 1;
 	}
 }
@@ -346,22 +331,19 @@ static struct span read_piece(const struct name_table *table, size_t at, uint8_t
 
 uint8_t *name_filter_scan(const struct name_filter *filter, const struct name_table *table)
 {
-	struct scan scan = { .filter = filter };
-	_cleanup_free_ uint8_t *buffer = NULL;
+	_cleanup_free_ uint8_t *buffer = NULL, *marks = NULL;
 
 	if (!filter->words.count || !table->names.size)
 		return NULL;
-	scan.marks = calloc(1, table->names.size / 8 + 1);
+	marks = calloc(1, table->names.size / 8 + 1);
 	buffer = malloc(PIECE_BYTES);
-	if (!buffer || !scan.marks) {
-		free(scan.marks);
+	if (!buffer || !marks)
 		return NULL;
-	}
 	for (size_t at = 0; at < table->names.size;) {
 		const struct span piece = read_piece(table, at, buffer);
 
-		scan_names(&scan, piece, at);
+		scan_names(filter, marks, piece, at);
 		at += piece.size;
 	}
-	return scan.marks;
+	return cleanup_take(marks);
 }
