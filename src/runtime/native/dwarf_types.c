@@ -43,17 +43,6 @@ static bool has_type(Dwarf_Die *die)
 	return dwarf_attr_integrate(die, DW_AT_type, &found) != NULL;
 }
 
-static uint64_t number_of(Dwarf_Die *die, unsigned int attribute, uint64_t otherwise)
-{
-	Dwarf_Attribute found;
-	Dwarf_Word value;
-
-	return dwarf_attr_integrate(die, attribute, &found) &&
-			       dwarf_formudata(&found, &value) == 0 ?
-		       value :
-		       otherwise;
-}
-
 static bool is_qualifier(int tag)
 {
 	return tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
@@ -89,17 +78,18 @@ static const struct value_type *unknown(const struct dwarf_types *types, const c
 
 static bool is_char(Dwarf_Die *die)
 {
-	uint64_t encoding = number_of(die, DW_AT_encoding, 0);
+	uint64_t encoding = lines_number_of(die, DW_AT_encoding, 0);
 	const char *name = lines_text_of(die, DW_AT_name);
 
-	return dwarf_tag(die) == DW_TAG_base_type && number_of(die, DW_AT_byte_size, 0) == 1 &&
+	return dwarf_tag(die) == DW_TAG_base_type &&
+	       lines_number_of(die, DW_AT_byte_size, 0) == 1 &&
 	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char) && name &&
 	       strcmp(name, "char") == 0;
 }
 
 static enum value_kind kind_of_base(Dwarf_Die *die)
 {
-	switch (number_of(die, DW_AT_encoding, 0)) {
+	switch (lines_number_of(die, DW_AT_encoding, 0)) {
 	case DW_ATE_boolean:
 		return VALUE_BOOL;
 	case DW_ATE_float:
@@ -113,7 +103,7 @@ static enum value_kind kind_of_base(Dwarf_Die *die)
 	case DW_ATE_unsigned:
 		return VALUE_UNSIGNED;
 	case DW_ATE_UTF:
-		return number_of(die, DW_AT_byte_size, 0) <= 2 ? VALUE_CHAR : VALUE_UNSIGNED;
+		return lines_number_of(die, DW_AT_byte_size, 0) <= 2 ? VALUE_CHAR : VALUE_UNSIGNED;
 	default:
 		return VALUE_UNKNOWN;
 	}
@@ -122,7 +112,7 @@ static enum value_kind kind_of_base(Dwarf_Die *die)
 static const struct value_type *base_type(const struct dwarf_types *types, Dwarf_Die *die,
 					  const char *name)
 {
-	uint64_t size = number_of(die, DW_AT_byte_size, 0);
+	uint64_t size = lines_number_of(die, DW_AT_byte_size, 0);
 	enum value_kind kind = kind_of_base(die);
 
 	if (kind == VALUE_UNKNOWN || size == 0 || size > 8)
@@ -136,12 +126,11 @@ static size_t count_children(Dwarf_Die *die, int tag, size_t max)
 	Dwarf_Die child;
 	size_t count = 0;
 
-	if (dwarf_child(die, &child) != 0)
-		return 0;
-	for (int i = 0; i < CHILDREN_MAX && count < max; i++) {
+	bool more = dwarf_child(die, &child) == 0;
+
+	for (int i = 0; more && i < CHILDREN_MAX && count < max; i++) {
 		count += dwarf_tag(&child) == tag;
-		if (dwarf_siblingof(&child, &child) != 0)
-			break;
+		more = dwarf_siblingof(&child, &child) == 0;
 	}
 	return count;
 }
@@ -166,25 +155,24 @@ static const struct value_type *enum_type(const struct dwarf_types *types, Dwarf
 					  const char *name)
 {
 	size_t count = count_children(die, DW_TAG_enumerator, MEMBERS_MAX);
-	uint64_t size = number_of(die, DW_AT_byte_size, 4);
+	uint64_t size = lines_number_of(die, DW_AT_byte_size, 4);
 	struct value_member *members = value_types_take(types->types, count * sizeof(*members) + 1);
 	struct value_type *type =
 		value_types_add(types->types, VALUE_ENUM, name ? name : "enum", (uint32_t)size);
 	Dwarf_Die child, underlying;
+	bool more;
 
 	if (!members || !type)
 		return NULL;
 	if (size == 0 || size > 8)
 		return unknown(types, name, 0, "an enum of no known size");
 	type->members = members;
-	if (dwarf_child(die, &child) == 0) {
-		for (size_t i = 0; i < CHILDREN_MAX && type->member_count < count; i++) {
-			if (dwarf_tag(&child) == DW_TAG_enumerator &&
-			    take_member(types, &child, size, &members[type->member_count]))
-				type->member_count++;
-			if (dwarf_siblingof(&child, &child) != 0)
-				break;
-		}
+	more = dwarf_child(die, &child) == 0;
+	for (size_t i = 0; more && i < CHILDREN_MAX && type->member_count < count; i++) {
+		if (dwarf_tag(&child) == DW_TAG_enumerator &&
+		    take_member(types, &child, size, &members[type->member_count]))
+			type->member_count++;
+		more = dwarf_siblingof(&child, &child) == 0;
 	}
 	if (dwarf_types_follow(types, die, DW_AT_type, &underlying))
 		type->element = type_at(types, &underlying, 0, false);
@@ -243,12 +231,7 @@ static int64_t offset_of(Dwarf_Die *member)
 		return -1;
 	if (!dwarf_hasattr(member, DW_AT_data_member_location))
 		return dwarf_hasattr(member, DW_AT_data_bit_offset) ? -1 : 0;
-	return (int64_t)number_of(member, DW_AT_data_member_location, UINT32_MAX);
-}
-
-static bool is_bit_field(Dwarf_Die *member)
-{
-	return dwarf_hasattr(member, DW_AT_bit_size);
+	return (int64_t)lines_number_of(member, DW_AT_data_member_location, UINT32_MAX);
 }
 
 static bool take_field(const struct dwarf_types *types, Dwarf_Die *die, unsigned int nesting,
@@ -262,8 +245,8 @@ static bool take_field(const struct dwarf_types *types, Dwarf_Die *die, unsigned
 		return false;
 	field->offset = (uint32_t)offset;
 	field->name = value_types_name(types->types, name ? name : "base");
-	field->type = is_bit_field(die) ? unknown(types, name, 0, "a bit field") :
-					  type_at(types, &of, nesting + 1, true);
+	field->type = dwarf_hasattr(die, DW_AT_bit_size) ? unknown(types, name, 0, "a bit field") :
+							   type_at(types, &of, nesting + 1, true);
 	return field->name && field->type;
 }
 
@@ -297,7 +280,7 @@ static void take_fields(const struct dwarf_types *types, Dwarf_Die *die, unsigne
 static const struct value_type *struct_type(const struct dwarf_types *types, Dwarf_Die *die,
 					    const char *name, unsigned int nesting, bool pointed)
 {
-	uint64_t size = number_of(die, DW_AT_byte_size, 0);
+	uint64_t size = lines_number_of(die, DW_AT_byte_size, 0);
 	struct value_type *type;
 
 	if (dwarf_hasattr(die, DW_AT_declaration) || size == 0 || size > UINT32_MAX)
@@ -318,14 +301,15 @@ bool dwarf_types_by_pointer(const struct dwarf_types *types, Dwarf_Die *die)
 	Dwarf_Die of;
 
 	return dwarf_types_follow(types, die, DW_AT_type, &of) && peel(types, &of, &name) &&
-	       is_struct(&of) && number_of(&of, DW_AT_calling_convention, 0) == CALLED_BY_REFERENCE;
+	       is_struct(&of) &&
+	       lines_number_of(&of, DW_AT_calling_convention, 0) == CALLED_BY_REFERENCE;
 }
 
 /* All ------------------------------------------------------------------------------------- */
 
 static uint32_t size_of(Dwarf_Die *die)
 {
-	uint64_t size = number_of(die, DW_AT_byte_size, 0);
+	uint64_t size = lines_number_of(die, DW_AT_byte_size, 0);
 
 	return size < UINT32_MAX ? (uint32_t)size : 0;
 }

@@ -340,9 +340,7 @@ static void complete_paths(struct native_lines *lines, Dwarf_Die *unit, struct n
 		if (!directory || !found[i].file || found[i].file[0] == '/')
 			continue;
 		text_clear(path);
-		text_add(path, directory);
-		text_add_char(path, '/');
-		text_add(path, found[i].file);
+		text_printf(path, "%s/%s", directory, found[i].file);
 		found[i].file = text_chars(path);
 	}
 }

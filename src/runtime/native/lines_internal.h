@@ -28,6 +28,18 @@ static inline const char *lines_text_of(Dwarf_Die *die, unsigned int attribute)
 	return dwarf_formstring(dwarf_attr_integrate(die, attribute, &found));
 }
 
+/* Likewise its number. */
+static inline uint64_t lines_number_of(Dwarf_Die *die, unsigned int attribute, uint64_t otherwise)
+{
+	Dwarf_Attribute found;
+	Dwarf_Word value;
+
+	return dwarf_attr_integrate(die, attribute, &found) &&
+			       dwarf_formudata(&found, &value) == 0 ?
+		       value :
+		       otherwise;
+}
+
 /* Where code of a unit is, as the file has it. */
 struct unit_range {
 	uint64_t begin; /* first: base/sorted.h */

@@ -157,11 +157,7 @@ static bool is_changed(const char *name)
 
 static bool has_own_convention(struct function_die *function)
 {
-	Dwarf_Attribute found;
-	Dwarf_Word value;
-
-	return dwarf_attr_integrate(&function->die, DW_AT_calling_convention, &found) &&
-	       dwarf_formudata(&found, &value) == 0 && value == PASS_NONE;
+	return lines_number_of(&function->die, DW_AT_calling_convention, 0) == PASS_NONE;
 }
 
 int native_signature(struct native_lines *lines, uint64_t address, const char *name,
