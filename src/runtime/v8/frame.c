@@ -219,11 +219,6 @@ int32_t v8_bytecode_position(const struct v8_heap *heap, const struct v8_functio
 	return v8_positions_find(heap->layout, table, INT32_MAX, &position) ? function->start : -1;
 }
 
-static bool is_interpreted(const struct v8_heap *heap, const struct v8_raw *raw)
-{
-	return v8_is_smi(raw->offset) && v8_is(heap, raw->bytecodes, V8_TYPE_BYTECODES);
-}
-
 /* Another function may be where the one on the stack was, but not with the same bytecode. */
 static bool is_same_function(const struct v8_naming *naming)
 {
@@ -380,39 +375,34 @@ static void name_function(struct v8_namer *namer, const struct v8_raw *captured,
 	struct v8_function function;
 	const struct v8_naming naming = { namer, &raw, &function, out };
 	bool known = read_function(namer, &raw, &function);
-
-	if (raw.place == V8_IN_HEAP)
-		name_in_heap(&naming, known);
-	else if (!known)
-		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
-	else if (function.builtin >= 0)
-		name_builtin(&naming, &raw);
-	else if (is_interpreted(&namer->heap, &raw))
-		name_interpreted(&naming);
-	else if (!v8_is_smi(raw.offset) && v8_is(&namer->heap, raw.bytecodes, V8_TYPE_BYTECODES))
-		/* A builtin without a frame of its own, which baseline code calls when entered. */
-		v8_add_outermost(&naming, V8_TIER_BASELINE, function.start);
-	else
-		v8_add_outermost(&naming, V8_TIER_NONE, -1);
-}
-
-static void name_marked(struct v8_namer *namer, const struct v8_raw *captured,
-			struct v8_frames *out)
-{
-	const struct v8_layout *layout = namer->heap.layout;
-	const char *name = marker_name(layout, captured->marker);
-	struct v8_raw raw = *captured;
-	struct v8_function function;
-	const struct v8_naming naming = { namer, &raw, &function, out };
+	bool has_bytecodes = v8_is(&namer->heap, raw.bytecodes, V8_TYPE_BYTECODES);
 
 	/* It has one of the language, which may be one that stack traces show. */
-	if (v8_marker_is(layout, raw.marker, V8_FRAME_BUILTIN_EXIT)) {
-		if (read_function(namer, &raw, &function))
+	if (v8_marker_is(namer->heap.layout, raw.marker, V8_FRAME_BUILTIN_EXIT)) {
+		if (known)
 			v8_add_outermost(&naming, V8_TIER_BUILTIN, -1);
 		else
 			v8_add_unknown(out, V8_TIER_BUILTIN, V8_MOVED);
-		return;
+	} else if (raw.place == V8_IN_HEAP) {
+		name_in_heap(&naming, known);
+	} else if (!known) {
+		v8_add_unknown(out, V8_TIER_NONE, V8_MOVED);
+	} else if (function.builtin >= 0) {
+		name_builtin(&naming, &raw);
+	} else if (has_bytecodes && v8_is_smi(raw.offset)) {
+		name_interpreted(&naming);
+	} else if (has_bytecodes) {
+		/* A builtin without a frame of its own, which baseline code calls when entered. */
+		v8_add_outermost(&naming, V8_TIER_BASELINE, function.start);
+	} else {
+		v8_add_outermost(&naming, V8_TIER_NONE, -1);
 	}
+}
+
+static void name_marked(const struct v8_layout *layout, uint64_t marker, struct v8_frames *out)
+{
+	const char *name = marker_name(layout, marker);
+
 	(void)add_frame(out, V8_STUB, V8_TIER_NONE);
 	if (!name)
 		return;
@@ -431,8 +421,9 @@ void v8_namer_name(struct v8_namer *namer, const struct v8_raw *raw, struct v8_f
 	out->by_pc = out->by_object = out->by_outer = out->plain = false;
 	text_clear(&out->strings);
 	v8_scripts_begin(&namer->scripts);
-	if (v8_is_smi(raw->marker))
-		name_marked(namer, raw, out);
+	if (v8_is_smi(raw->marker) &&
+	    !v8_marker_is(namer->heap.layout, raw->marker, V8_FRAME_BUILTIN_EXIT))
+		name_marked(namer->heap.layout, raw->marker, out);
 	else
 		name_function(namer, raw, out);
 	if (!text_ok(&out->strings)) {
