@@ -27,10 +27,15 @@ enum {
 	NONE = -1,
 };
 
-/* From this place of the script on; all from 0. */
-struct mapping {
+/* A place in the script, from 0. */
+struct place {
 	uint32_t line;
 	uint32_t column;
+};
+
+/* From this place of the script on; all from 0. */
+struct mapping {
+	struct place at;
 	int32_t source; /* NONE: it is made of nothing */
 	int32_t source_line;
 	int32_t source_column;
@@ -52,12 +57,6 @@ struct source_map {
 	size_t room;
 	struct strings sources;
 	struct strings names;
-};
-
-/* A place in the script, from 0. */
-struct place {
-	uint32_t line;
-	uint32_t column;
 };
 
 /* One map, which may be a section of another. */
@@ -83,9 +82,11 @@ void source_map_destroy(struct source_map *map)
 	free(map);
 }
 
-static bool is_before(struct place a, struct place b)
+static int compare_places(struct place a, struct place b)
 {
-	return a.line != b.line ? a.line < b.line : a.column < b.column;
+	if (a.line != b.line)
+		return a.line < b.line ? -1 : 1;
+	return a.column < b.column ? -1 : a.column > b.column;
 }
 
 static int no_memory(struct error *err)
@@ -218,8 +219,8 @@ static bool read_mapping(struct reading *reading, struct cursor *c, struct mappi
 	    (!at_separator(c) && !read_source(reading, c, mapping)) ||
 	    (!at_separator(c) && !read_name(reading, c, mapping)))
 		return false;
-	mapping->line = (uint32_t)reading->line + begin->line;
-	mapping->column = (uint32_t)(reading->column + (int64_t)shift);
+	mapping->at.line = (uint32_t)reading->line + begin->line;
+	mapping->at.column = (uint32_t)(reading->column + (int64_t)shift);
 	return cursor_ok(c) && at_separator(c);
 }
 
@@ -253,8 +254,7 @@ static int read_mappings(struct reading *reading, struct span text, struct error
 		if (!read_mapping(reading, &c, &mapping))
 			return damaged(err, "its mappings");
 		/* What is the next section's is not this one's. */
-		if (is_before((struct place){ mapping.line, mapping.column },
-			      reading->section->end))
+		if (compare_places(mapping.at, reading->section->end) < 0)
 			result = add_mapping(reading->map, &mapping, err);
 		if (result)
 			return result;
@@ -283,8 +283,7 @@ static int read_section(struct source_map *map, const struct section *section, s
 	struct json_object *prefix = member(section->json, "sourceRoot", json_type_string);
 	/* What is said of the place in front of a section is not said of the section. */
 	const struct mapping nothing = {
-		.line = section->begin.line,
-		.column = section->begin.column,
+		.at = section->begin,
 		.source = NONE,
 		.name = NONE,
 	};
@@ -340,8 +339,8 @@ static int read_sections(struct source_map *map, struct json_object *list, struc
 	for (size_t i = 0; i < count && result == 0; i++) {
 		section = next;
 		next.begin = (struct place){ UINT32_MAX, UINT32_MAX };
-		if (i + 1 < count &&
-		    (!find_section(list, i + 1, &next) || !is_before(section.begin, next.begin)))
+		if (i + 1 < count && (!find_section(list, i + 1, &next) ||
+				      compare_places(section.begin, next.begin) >= 0))
 			return damaged(err, "its sections");
 		section.end = next.begin;
 		result = read_section(map, &section, err);
@@ -349,17 +348,10 @@ static int read_sections(struct source_map *map, struct json_object *list, struc
 	return result;
 }
 
-static int compare_places(const struct mapping *a, const struct mapping *b)
-{
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return a->column != b->column ? a->column < b->column ? -1 : 1 : 0;
-}
-
 static int compare(const void *left, const void *right)
 {
 	const struct mapping *a = left, *b = right;
-	int places = compare_places(a, b);
+	int places = compare_places(a->at, b->at);
 
 	return places ? places : a->order < b->order ? -1 : a->order > b->order;
 }
@@ -372,7 +364,8 @@ static void sort(struct source_map *map)
 	if (map->count)
 		qsort(map->mappings, map->count, sizeof(*map->mappings), compare);
 	for (size_t i = 0; i < map->count; i++) {
-		if (kept == 0 || compare_places(&map->mappings[kept - 1], &map->mappings[i]) != 0)
+		if (kept == 0 ||
+		    compare_places(map->mappings[kept - 1].at, map->mappings[i].at) != 0)
 			map->mappings[kept++] = map->mappings[i];
 	}
 	map->count = kept;
@@ -460,14 +453,16 @@ int source_map_create(struct source_map **out, struct span bytes, struct error *
 bool source_map_translate(const struct source_map *map, uint32_t line, uint32_t column,
 			  struct source_position *position)
 {
-	const struct mapping key = { .line = line - 1, .column = column - 1 }, *found;
-	size_t behind = sorted_first(map->count, i, compare_places(&map->mappings[i], &key) <= 0);
+	const struct place at = { line - 1, column - 1 };
+	const size_t behind =
+		sorted_first(map->count, i, compare_places(map->mappings[i].at, at) <= 0);
+	const struct mapping *found;
 
 	/* The last that is not behind it; an earlier line's end is not said of this one. */
 	if (line == 0 || column == 0 || behind == 0)
 		return false;
 	found = &map->mappings[behind - 1];
-	if (found->line != key.line || found->source == NONE)
+	if (found->at.line != at.line || found->source == NONE)
 		return false;
 	*position = (struct source_position){
 		.source = string_at(&map->sources, found->source),
