@@ -377,19 +377,11 @@ static void add_method_call(struct naming *naming, struct text *out)
 		text_add(out, "<anonymous>");
 		return;
 	}
-	if (is_typed(naming)) {
-		text_add(out, type);
-		text_add_char(out, '.');
-	}
-	if (*function)
-		text_add(out, function);
-	else
-		text_add(out, *method ? method : "<anonymous>");
-	if (*function && *method && !ends_with_method(naming)) {
-		text_add(out, " [as ");
-		text_add(out, method);
-		text_add_char(out, ']');
-	}
+	if (is_typed(naming))
+		text_printf(out, "%s.", type);
+	text_add(out, *function ? function : *method ? method : "<anonymous>");
+	if (*function && *method && !ends_with_method(naming))
+		text_printf(out, " [as %s]", method);
 }
 
 /* Functions that were called on nothing, or on the global object. */
