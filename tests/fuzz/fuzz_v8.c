@@ -11,7 +11,7 @@
 
 #include "runtime/v8/deopt.h"
 #include "runtime/v8/positions.h"
-#include "runtime/v8/refind.h"
+#include "runtime/v8/function.h"
 
 enum {
 	TABLES = 0x80,	     /* of the first byte: no objects */

@@ -10,7 +10,7 @@
 #include "tests/unit/v8_recording.h"
 
 #include "runtime/v8/properties.h"
-#include "runtime/v8/refind.h"
+#include "runtime/v8/function.h"
 
 enum {
 	CHANGES_MAX = 64,

@@ -6,7 +6,7 @@
 #include "tests/fuzz/v8_checks.h"
 #include "tests/unit/v8_recording.h"
 
-#include "runtime/v8/refind.h"
+#include "runtime/v8/function.h"
 #include "runtime/v8/symbols.h"
 
 enum { READS_MAX = 4096 /* pages, for one frame */ };

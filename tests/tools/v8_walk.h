@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "runtime/v8/engine.h"
 #include "runtime/v8/frame.h"
-#include "runtime/v8/refind.h"
+#include "runtime/v8/function.h"
 #include "target/memory.h"
 #include "tests/tools/v8_read.h"
 

@@ -5,7 +5,6 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/function.h"
 #include "runtime/v8/js_string.h"
-#include "runtime/v8/refind.h"
 #include "runtime/v8/script.h"
 
 enum { NATIVE = 1 << 5, CLASS = 3 /* kind of function */, MEMBERS = 24 };

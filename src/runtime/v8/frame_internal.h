@@ -5,7 +5,6 @@
 
 #include "runtime/v8/frame.h"
 #include "runtime/v8/names.h"
-#include "runtime/v8/refind.h"
 #include "runtime/v8/script.h"
 
 struct v8_namer {

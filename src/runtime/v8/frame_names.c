@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "runtime/frame.h"
-#include "runtime/v8/refind.h"
+#include "runtime/v8/function.h"
 #include "runtime/v8/remembered.h"
 #include "runtime/v8/script_maps.h"
 #include "runtime/v8/v8.h"
