@@ -73,7 +73,7 @@ static inline uint64_t find_isolate(const struct walk *walk, uint64_t thread_poi
 	struct look look = look_into(walk->target.memory);
 	int32_t at;
 
-	return v8_engine_isolate_at(&walk->engine, walk->target.memory, &at) ?
+	return v8_engine_isolate_at(&walk->engine, &at) ?
 		       look_u64(&look, thread_pointer + (uint64_t)(int64_t)at) :
 		       0;
 }
@@ -86,7 +86,7 @@ static inline uint64_t walk_step(struct walk *walk, uint64_t fp, uint64_t pc)
 	struct v8_raw raw = { .pc = { pc }, .isolate = walk->isolate };
 	uint64_t next;
 
-	if (pc && !v8_engine_place(&walk->engine, &walk->target, &raw)) {
+	if (pc && !v8_engine_place(&walk->engine, &raw)) {
 		walk->on_frame(walk, pc, NULL);
 		return look_u64(&look, fp);
 	}
@@ -139,7 +139,7 @@ static inline int walk_begin(struct walk *walk, pid_t pid, uint32_t tid, struct 
 		return error_set(err, -ENOENT,
 				 "thread %u is in no isolate (its block: %" PRIx64 ")", tid,
 				 thread_pointer);
-	if (!v8_engine_find_blob(&walk->engine, &walk->target))
+	if (!v8_engine_find_blob(&walk->engine))
 		return error_set(err, -ENOENT, "the code of builtins was not found");
 	if (!v8_layout_fits(&(struct v8_heap){ walk->target.memory, &walk->engine.layout },
 			    walk->isolate))

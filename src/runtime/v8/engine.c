@@ -20,9 +20,9 @@ enum {
 	COMPARED_BYTES = 1 << 10,
 };
 
-static bool find_bias(struct v8_engine *engine, const struct target *target)
+static bool find_bias(struct v8_engine *engine)
 {
-	const struct maps *maps = target_maps(target);
+	const struct maps *maps = target_maps(engine->target);
 
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *row = &maps->rows[i];
@@ -51,7 +51,7 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 {
 	int result;
 
-	*engine = (struct v8_engine){ 0 };
+	*engine = (struct v8_engine){ .target = target };
 	for (size_t i = 0; i < target->files.count && !engine->file; i++) {
 		if (v8_symbols_present(target->files.files[i].bytes))
 			engine->file = &target->files.files[i];
@@ -63,7 +63,7 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 	if (result == 0)
 		result = v8_layout_init(&engine->layout, &engine->symbols.version, &engine->symbols,
 					err);
-	if (result == 0 && !find_bias(engine, target))
+	if (result == 0 && !find_bias(engine))
 		result = error_set(err, -ENOENT, "the code of V8 is not mapped");
 	if (result) {
 		v8_engine_deinit(engine);
@@ -83,10 +83,10 @@ static bool is_program(const struct elf *elf)
 	return elf->interpreter.bytes.size || !elf->dynamic.bytes.size;
 }
 
-bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory, int32_t *at)
+bool v8_engine_isolate_at(const struct v8_engine *engine, int32_t *at)
 {
 	const struct v8_symbols *symbols = &engine->symbols;
-	struct look look = look_into(memory);
+	struct look look = look_into(engine->target->memory);
 	uint32_t key;
 
 	/* A program's own block ends where the thread pointer points, others are elsewhere. */
@@ -102,10 +102,9 @@ bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory,
 }
 
 /* The mapping of the file that @size bytes from @at on are in; NULL: none. */
-static const struct mapping *in_file(const struct v8_engine *engine, const struct target *target,
-				     uint64_t at, uint64_t size)
+static const struct mapping *in_file(const struct v8_engine *engine, uint64_t at, uint64_t size)
 {
-	const struct mapping *row = maps_find(target_maps(target), (struct address){ at });
+	const struct mapping *row = maps_find(target_maps(engine->target), (struct address){ at });
 
 	if (!row || !mapping_same_file(row, &engine->file->mapping) || row->end.value - at < size)
 		return NULL;
@@ -116,47 +115,40 @@ static const struct mapping *in_file(const struct v8_engine *engine, const struc
  * A word of 32 bits with nothing above it. Isolates and libraries have tables of addresses, whose
  * lower halves may look like sizes, and of a program they may be as small as these.
  */
-static bool is_size(const struct target *target, uint64_t word)
+static bool is_size(const struct v8_engine *engine, uint64_t word)
 {
 	return word > 0 && word <= BLOB_MAX_BYTES &&
-	       !maps_find(target_maps(target), (struct address){ word });
+	       !maps_find(target_maps(engine->target), (struct address){ word });
 }
 
 /* Are these the code of builtins and its data, as addresses and sizes? */
-static bool take_found_blob(struct v8_engine *engine, const struct target *target, uint64_t code,
-			    uint64_t size, uint64_t data, uint64_t data_size)
+static bool take_found_blob(struct v8_engine *engine, uint64_t code, uint64_t size, uint64_t data,
+			    uint64_t data_size)
 {
 	const struct mapping *row;
 
-	if (size < BLOB_MIN_BYTES || code % BLOB_ALIGNMENT || !is_size(target, size) ||
-	    !is_size(target, data_size))
+	if (size < BLOB_MIN_BYTES || code % BLOB_ALIGNMENT || !is_size(engine, size) ||
+	    !is_size(engine, data_size))
 		return false;
-	row = in_file(engine, target, code, size);
-	if (!row || !row->executable || !in_file(engine, target, data, 1))
+	row = in_file(engine, code, size);
+	if (!row || !row->executable || !in_file(engine, data, 1))
 		return false;
 	engine->blob_begin = mapping_offset(row, (struct address){ code });
 	engine->blob_end.value = engine->blob_begin.value + size;
 	return true;
 }
 
-/* Of four words. Compilers keep the order in which they are declared, or turn it. */
-static bool take_words(struct v8_engine *engine, const struct target *target,
-		       const uint64_t words[4])
+static bool find_blob_at(struct v8_engine *engine, uint64_t begin, uint64_t bytes)
 {
-	return take_found_blob(engine, target, words[0], words[1], words[2], words[3]) ||
-	       take_found_blob(engine, target, words[3], words[2], words[1], words[0]);
-}
-
-static bool find_blob_at(struct v8_engine *engine, const struct target *target, uint64_t begin,
-			 uint64_t bytes)
-{
-	struct look look = look_into(target->memory);
+	struct look look = look_into(engine->target->memory);
 	uint64_t words[4];
 
 	for (uint64_t at = begin; at + sizeof(words) <= begin + bytes && !look.bad; at += 8) {
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			words[i] = look_u64(&look, at + 8 * i);
-		if (!look.bad && take_words(engine, target, words))
+		/* Compilers keep the order in which they are declared, or turn it. */
+		if (!look.bad && (take_found_blob(engine, words[0], words[1], words[2], words[3]) ||
+				  take_found_blob(engine, words[3], words[2], words[1], words[0])))
 			return true;
 	}
 	return false;
@@ -190,9 +182,9 @@ static bool is_data_of(const struct v8_engine *engine, const struct maps *maps, 
 	       mapping_same_file(&maps->rows[i - 1], &engine->file->mapping);
 }
 
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
+bool v8_engine_find_blob(struct v8_engine *engine)
 {
-	const struct maps *maps = target_maps(target);
+	const struct maps *maps = target_maps(engine->target);
 	const uint64_t zeros = zeros_begin(engine);
 
 	for (size_t i = 0; !engine->blob_end.value && i < maps->count; i++) {
@@ -200,7 +192,7 @@ bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target)
 		uint64_t begin = row->start.value > zeros ? row->start.value : zeros;
 
 		if (is_data_of(engine, maps, i) && begin < row->end.value &&
-		    find_blob_at(engine, target, begin, row->end.value - begin))
+		    find_blob_at(engine, begin, row->end.value - begin))
 			return true;
 	}
 	/* An engine that has just been started has not noted it yet. */
@@ -226,14 +218,13 @@ static struct address beginning(const struct maps *maps, const struct mapping *r
  * the file's, and the file cannot be mapped nearer. Source: V8's src/codegen/code-range.cc,
  * CodeRange::RemapEmbeddedBuiltins().
  */
-static bool is_copy(const struct v8_engine *engine, const struct target *target,
-		    const struct mapping *row)
+static bool is_copy(const struct v8_engine *engine, const struct mapping *row)
 {
 	const uint64_t page = MEMORY_PAGE_BYTES;
 	const uint64_t size = engine->blob_end.value - engine->blob_begin.value;
 	const struct span file =
 		span_part(engine->file->bytes, engine->blob_begin.value, COMPARED_BYTES);
-	struct look look = look_into(target->memory);
+	struct look look = look_into(engine->target->memory);
 	uint8_t bytes[COMPARED_BYTES];
 
 	if (!file.size || row->end.value - row->start.value != (size + page - 1) / page * page)
@@ -242,17 +233,16 @@ static bool is_copy(const struct v8_engine *engine, const struct target *target,
 	return !look.bad && memcmp(bytes, file.start, sizeof(bytes)) == 0;
 }
 
-bool v8_engine_place(const struct v8_engine *engine, const struct target *target,
-		     struct v8_raw *raw)
+bool v8_engine_place(const struct v8_engine *engine, struct v8_raw *raw)
 {
-	const struct maps *maps = target_maps(target);
+	const struct maps *maps = target_maps(engine->target);
 	const struct mapping *row = maps_find(maps, raw->pc);
 	uint64_t offset;
 
 	if (!row || !row->executable)
 		return false;
 	if (row->inode == 0) {
-		raw->place = is_copy(engine, target, row) ? V8_IN_BLOB : V8_IN_HEAP;
+		raw->place = is_copy(engine, row) ? V8_IN_BLOB : V8_IN_HEAP;
 		raw->lowest = beginning(maps, row);
 		return row->path[0] == '\0';
 	}

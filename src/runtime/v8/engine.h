@@ -17,6 +17,7 @@
 struct error;
 
 struct v8_engine {
+	const struct target *target;
 	const struct target_file *file;
 	struct v8_symbols symbols;
 	struct v8_layout layout;
@@ -34,16 +35,15 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 void v8_engine_deinit(struct v8_engine *engine);
 
 /* From a thread's pointer, where its isolate is. False: that cannot be told of this file. */
-bool v8_engine_isolate_at(const struct v8_engine *engine, struct memory *memory, int32_t *at);
+bool v8_engine_isolate_at(const struct v8_engine *engine, int32_t *at);
 
 /*
  * Where a file does not say which code is of builtins, its data does, once there is an isolate.
  * False: it does not yet.
  */
-bool v8_engine_find_blob(struct v8_engine *engine, const struct target *target);
+bool v8_engine_find_blob(struct v8_engine *engine);
 
 /* Fill in the place of @raw->pc. False: that is no code of V8's. */
-bool v8_engine_place(const struct v8_engine *engine, const struct target *target,
-		     struct v8_raw *raw);
+bool v8_engine_place(const struct v8_engine *engine, struct v8_raw *raw);
 
 #endif

@@ -159,8 +159,7 @@ static void place_outer(const struct v8 *v8, const struct raw_v8 *noted, struct 
 {
 	struct v8_raw outer = { .pc = { noted->outer_pc } };
 
-	if (!noted->outer_pc || !v8_engine_place(&v8->engine, v8->target, &outer) ||
-	    outer.place != V8_IN_HEAP)
+	if (!noted->outer_pc || !v8_engine_place(&v8->engine, &outer) || outer.place != V8_IN_HEAP)
 		return;
 	raw->outer_pc = outer.pc;
 	raw->outer_lowest = outer.lowest;
@@ -401,7 +400,7 @@ static bool place(const struct v8 *v8, const struct raw_frame *frame, struct v8_
 	const uint64_t page = 1 << 18;
 	const struct mapping *row;
 
-	if (v8_engine_place(&v8->engine, v8->target, raw))
+	if (v8_engine_place(&v8->engine, raw))
 		return true;
 	/* A new page is not known yet, one that is gone no more. */
 	row = maps_find(target_maps(v8->target), raw->pc);

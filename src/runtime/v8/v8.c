@@ -24,7 +24,7 @@ static void look_for_engine(struct v8 *v8)
 	if (result || target_open_memory(v8->target, NULL))
 		return;
 	v8->present = true;
-	v8_engine_find_blob(&v8->engine, v8->target);
+	v8_engine_find_blob(&v8->engine);
 }
 
 static int read_target(struct runtime *runtime, struct error *err)
@@ -43,7 +43,7 @@ static int refresh(struct runtime *runtime, bool mapped, struct error *err)
 	if (mapped)
 		look_for_engine(v8);
 	if (mapped && v8->present)
-		v8_engine_find_blob(&v8->engine, v8->target);
+		v8_engine_find_blob(&v8->engine);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static enum unwinder elsewhere(const struct runtime *runtime, struct unwind_layo
 
 	if (!v8->present)
 		return UNWINDER_FRAME_POINTER;
-	if (!v8_engine_isolate_at(&v8->engine, v8->target->memory, &isolate_at))
+	if (!v8_engine_isolate_at(&v8->engine, &isolate_at))
 		isolate_at = UNWIND_NO_ISOLATE;
 	layouts->v8 = (struct unwind_v8){
 		.present = 1,
