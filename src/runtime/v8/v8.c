@@ -47,7 +47,7 @@ static int refresh(struct runtime *runtime, bool mapped, struct error *err)
 	return 0;
 }
 
-static void log_unreadable(const struct v8 *v8, const struct runtime_log *log, struct text *line)
+static void add_unreadable(const struct v8 *v8, struct text *line)
 {
 	const struct v8_version *version = &v8->engine.layout.version;
 
@@ -61,20 +61,15 @@ static void log_unreadable(const struct v8 *v8, const struct runtime_log *log, s
 			line,
 			"V8 %u.%u is newer than this place-probe knows: what JavaScript frames are called is told by older versions' structures; look for a later place-probe if they are wrong",
 			version->major, version->minor);
-	else
-		return;
-	log->line(log->ctx, text_chars(line));
 }
 
-static void log_summary(const struct v8 *v8, const struct runtime_log *log, struct text *line)
+static void add_summary(const struct v8 *v8, struct text *line)
 {
 	const struct v8_version *version = &v8->engine.layout.version;
 
-	if (!v8->present)
-		return;
-	text_printf(line, "V8 %u.%u.%u.%u in %s", version->major, version->minor, version->build,
-		    version->patch, v8->engine.file->name);
-	log->line(log->ctx, text_chars(line));
+	if (v8->present)
+		text_printf(line, "V8 %u.%u.%u.%u in %s", version->major, version->minor,
+			    version->build, version->patch, v8->engine.file->name);
 }
 
 static void log_topic(const struct runtime *runtime, enum runtime_topic topic,
@@ -84,9 +79,11 @@ static void log_topic(const struct runtime *runtime, enum runtime_topic topic,
 	struct text line = { 0 };
 
 	if (topic == RUNTIME_LOG_UNREADABLE)
-		log_unreadable(v8, log, &line);
+		add_unreadable(v8, &line);
 	else if (topic == RUNTIME_LOG_SUMMARY)
-		log_summary(v8, log, &line);
+		add_summary(v8, &line);
+	if (line.length)
+		log->line(log->ctx, text_chars(&line));
 	text_deinit(&line);
 }
 
