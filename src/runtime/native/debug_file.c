@@ -29,11 +29,6 @@ enum {
 	CRC_STEP_BYTES = 64 << 20, /* zlib counts in 32 bits */
 };
 
-static size_t aligned(size_t size)
-{
-	return (size + LINK_ALIGN - 1) & ~(size_t)(LINK_ALIGN - 1);
-}
-
 /* The name, padded with zeros to 4 bytes, and then the checksum. It leads to no other directory. */
 static void read_link(struct debug_link *link, const struct elf *elf)
 {
@@ -49,7 +44,7 @@ static void read_link(struct debug_link *link, const struct elf *elf)
 	name = cursor_string(&c);
 	if (!cursor_ok(&c))
 		return;
-	cursor_skip(&c, aligned(cursor_offset(&c)) - cursor_offset(&c));
+	cursor_skip(&c, -cursor_offset(&c) % LINK_ALIGN);
 	crc = cursor_u32(&c);
 	if (!cursor_ok(&c) || !*name || strchr(name, '/') || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0)

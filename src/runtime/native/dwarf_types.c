@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See dwarf_types.h. */
-#include "runtime/native/dwarf_types.h"
-
+/*
+ * Types of C and C++ as the DWARF of one unit has them, for signature.c. Only what lies in that
+ * unit is looked at, since no other has been checked (lines_check.c), and only so deep.
+ *
+ * Source: DWARF 5, sections 5.1 to 5.9.
+ */
 #include <dwarf.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "runtime/native/lines_internal.h"
+#include "value/value.h"
 
 enum {
 	PEELED_MAX = 16, /* names and qualifiers of one type */
@@ -23,8 +28,9 @@ enum {
 static const struct value_type *type_at(const struct dwarf_types *types, Dwarf_Die *die,
 					unsigned int nesting, bool pointed);
 
-bool dwarf_types_follow(const struct dwarf_types *types, Dwarf_Die *die, unsigned int attribute,
-			Dwarf_Die *to)
+/* Of what @die says by @attribute, such as DW_AT_type, in the unit; false: nothing. */
+static bool follow(const struct dwarf_types *types, Dwarf_Die *die, unsigned int attribute,
+		   Dwarf_Die *to)
 {
 	Dwarf_Attribute found;
 	uint64_t at;
@@ -62,7 +68,7 @@ static bool peel(const struct dwarf_types *types, Dwarf_Die *die, const char **n
 			return true;
 		if (tag == DW_TAG_typedef && !*name)
 			*name = lines_text_of(die, DW_AT_name);
-		if (!dwarf_types_follow(types, die, DW_AT_type, die))
+		if (!follow(types, die, DW_AT_type, die))
 			return false;
 	}
 	return false;
@@ -174,7 +180,7 @@ static const struct value_type *enum_type(const struct dwarf_types *types, Dwarf
 			type->member_count++;
 		more = dwarf_siblingof(&child, &child) == 0;
 	}
-	if (dwarf_types_follow(types, die, DW_AT_type, &underlying))
+	if (follow(types, die, DW_AT_type, &underlying))
 		type->element = type_at(types, &underlying, 0, false);
 	return type;
 }
@@ -205,7 +211,7 @@ static const struct value_type *pointer_type(const struct dwarf_types *types, Dw
 	const char *name = NULL;
 	Dwarf_Die to;
 
-	if (!dwarf_types_follow(types, die, DW_AT_type, &to) || !peel(types, &to, &name))
+	if (!follow(types, die, DW_AT_type, &to) || !peel(types, &to, &name))
 		return plain_pointer(types, name);
 	if (!name)
 		name = lines_text_of(&to, DW_AT_name);
@@ -241,7 +247,7 @@ static bool take_field(const struct dwarf_types *types, Dwarf_Die *die, unsigned
 	const char *name = lines_text_of(die, DW_AT_name);
 	Dwarf_Die of;
 
-	if (offset < 0 || offset >= UINT32_MAX || !dwarf_types_follow(types, die, DW_AT_type, &of))
+	if (offset < 0 || offset >= UINT32_MAX || !follow(types, die, DW_AT_type, &of))
 		return false;
 	field->offset = (uint32_t)offset;
 	field->name = value_types_name(types->types, name ? name : "base");
@@ -300,8 +306,7 @@ bool dwarf_types_by_pointer(const struct dwarf_types *types, Dwarf_Die *die)
 	const char *name = NULL;
 	Dwarf_Die of;
 
-	return dwarf_types_follow(types, die, DW_AT_type, &of) && peel(types, &of, &name) &&
-	       is_struct(&of) &&
+	return follow(types, die, DW_AT_type, &of) && peel(types, &of, &name) && is_struct(&of) &&
 	       lines_number_of(&of, DW_AT_calling_convention, 0) == CALLED_BY_REFERENCE;
 }
 
@@ -354,7 +359,7 @@ const struct value_type *dwarf_types_of(const struct dwarf_types *types, Dwarf_D
 
 	if (!has_type(die))
 		return value_types_add(types->types, VALUE_VOID, "void", 0);
-	if (!dwarf_types_follow(types, die, DW_AT_type, &of))
+	if (!follow(types, die, DW_AT_type, &of))
 		return unknown(types, NULL, 0, "a type in other debug information");
 	return type_at(types, &of, 0, false);
 }

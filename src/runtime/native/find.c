@@ -176,15 +176,6 @@ uint64_t native_module(const struct elf *elf, uint64_t place)
 	return place ? hash_number(HASH_START, place) | 1 : 0;
 }
 
-static uint64_t module_of(struct native_search *search)
-{
-	if (search->module_of == search->elf.file.start)
-		return search->module;
-	search->module_of = search->elf.file.start;
-	search->module = native_module(&search->elf, search->place);
-	return search->module;
-}
-
 /* By its address as linked, whatever it is called; none where that is beyond what tokens hold. */
 static struct method_id identify(struct native_search *search, const struct native_symbol *symbol)
 {
@@ -192,7 +183,11 @@ static struct method_id identify(struct native_search *search, const struct nati
 
 	if (symbol->begin > UINT32_MAX)
 		return id;
-	id.module = module_of(search);
+	if (search->module_of != search->elf.file.start) {
+		search->module_of = search->elf.file.start;
+		search->module = native_module(&search->elf, search->place);
+	}
+	id.module = search->module;
 	id.token = (uint32_t)symbol->begin;
 	return id;
 }

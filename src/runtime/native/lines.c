@@ -18,7 +18,6 @@
 #include "base/tree.h"
 #include "base/vector.h"
 #include "image/elf.h"
-#include "runtime/native/dwarf_types.h"
 #include "runtime/native/lines_internal.h"
 
 enum {

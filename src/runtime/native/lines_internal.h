@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lines.c, lines_check.c and inlined.c share: one file's DWARF while it is read. */
+/* What all that read one file's DWARF share: for lines of frames, and for signature.c. */
 #ifndef RUNTIME_NATIVE_LINES_INTERNAL_H
 #define RUNTIME_NATIVE_LINES_INTERNAL_H
 
@@ -7,6 +7,9 @@
 
 #include "image/libelf.h"
 #include "runtime/native/lines.h"
+
+struct value_type;
+struct value_types;
 
 /* How long one question may take; and after how much work the clock is looked at. */
 enum { LINES_MAX_MS = 2000, LINES_STEPS = 64 };
@@ -90,5 +93,32 @@ const struct function_range *unit_functions_find(const struct unit_functions *fu
 /* The outermost call in @die, whichever was inlined there, that @address is in; false: none. */
 bool die_find_inlined(Dwarf_Die *die, uint64_t address, struct lines_clock *clock,
 		      Dwarf_Die *inlined);
+
+/* lines.c. A function of a unit, and the DIEs of that: what is asked of it asks no other. */
+struct function_die {
+	Dwarf_Die die;
+	uint64_t unit_begin;
+	uint64_t unit_end;
+	struct lines_clock *clock; /* when it is over nothing is found any more */
+};
+
+/* That of the function at @address, as linked; false: it is not known. */
+bool native_lines_function(struct native_lines *lines, uint64_t address,
+			   struct function_die *function);
+
+/* dwarf_types.c. */
+struct dwarf_types {
+	const struct function_die *function;
+	struct value_types *types;
+};
+
+/*
+ * The type of @die, as its parameter or its function's result; "void" if there is none. NULL: no
+ * memory.
+ */
+const struct value_type *dwarf_types_of(const struct dwarf_types *types, Dwarf_Die *die);
+
+/* Is a struct of that type passed by a pointer to a copy, for its constructor to be called? */
+bool dwarf_types_by_pointer(const struct dwarf_types *types, Dwarf_Die *die);
 
 #endif

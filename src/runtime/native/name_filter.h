@@ -5,7 +5,7 @@
  * does not pass cannot.
  *
  * Identifiers stand in a mangled name as they are, so a word of the pattern must be in it, unless
- * it may have come from elsewhere: see name_words.h and name_filter.c.
+ * it may have come from elsewhere: see name_words.c and name_filter.c.
  */
 #ifndef RUNTIME_NATIVE_NAME_FILTER_H
 #define RUNTIME_NATIVE_NAME_FILTER_H
@@ -15,7 +15,22 @@
 #include <stdint.h>
 
 #include "image/cursor.h"
-#include "runtime/native/name_words.h"
+
+enum { NAME_WORDS_MAX = 8 };
+
+struct name_word {
+	const char *chars; /* letters and _ */
+	size_t length;	   /* at least two */
+};
+
+/*
+ * The words of a pattern that must stand in the symbol of each function that matches: of those in
+ * the pattern so much as no demangler writes by itself.
+ */
+struct name_words {
+	struct name_word list[NAME_WORDS_MAX]; /* the longest first */
+	size_t count;
+};
 
 struct name_filter {
 	struct name_words words;
@@ -47,5 +62,13 @@ static inline bool name_filter_marked(const uint8_t *marks, size_t at)
 
 /* May the function with @symbol match? All do if there is no word to tell by. */
 bool name_filter_passes(const struct name_filter *filter, const char *symbol);
+
+/*
+ * name_words.c. The words of @literals: runs of characters between '*' and '?', as they are in each
+ * name once blanks are left out. They point into it.
+ */
+void name_words_find(struct name_words *words, const char *literals);
+
+bool name_is_letter(char c);
 
 #endif

@@ -4,7 +4,7 @@
  * so what is one word in a pattern may be several in a name: "voidwork" of "void work<int>()". What
  * the demangler has written of that is in no symbol.
  */
-#include "runtime/native/name_words.h"
+#include "runtime/native/name_filter.h"
 
 #include <string.h>
 

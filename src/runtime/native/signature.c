@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/native/dwarf_types.h"
+#include "runtime/native/lines_internal.h"
 #include "value/convention.h"
+#include "value/value.h"
 
 enum {
 	ARGUMENTS_MAX = 64,
