@@ -23,10 +23,10 @@ struct v8_names {
 	uint64_t wait_ms;	    /* from when on await_end() may wait again */
 	struct v8_namer *namer;
 	struct v8_frames frames;
-	struct v8_frames plain;		  /* to be remembered */
-	struct v8_remembered *remembered; /* NULL: nothing is yet */
+	struct v8_frames plain; /* to be remembered */
+	struct v8_remembered remembered;
 	struct text stub;
-	struct script_maps *maps;	    /* NULL: they are not asked for, or not needed yet */
+	struct script_maps maps;
 	struct text sources[V8_FRAMES_MAX]; /* by maps, of the frames that are named */
 	/* Of a version that is not in the table: do its structures fit? */
 	bool checked;
@@ -224,10 +224,8 @@ static void take_source(struct v8_names *names, const struct v8_raw *raw,
 	text_clear(source);
 	if (names->v8->others->lines != LINES_BY_SOURCE_MAPS)
 		return;
-	if (!names->maps)
-		names->maps = script_maps_create(names->namer, &names->v8->target->process);
-	if (!names->maps ||
-	    !script_maps_translate(names->maps, raw->isolate, from, &position, source))
+	names->maps.namer = names->namer;
+	if (!script_maps_translate(&names->maps, raw->isolate, from, &position, source))
 		return;
 	frame->source = text_chars(source);
 	frame->line = position.line;
@@ -364,12 +362,8 @@ static void remember(struct v8_names *names, const struct raw_v8 *noted,
 
 	if (!identify(noted, settled, names->frames.by_pc, &id) || names->frames.by_outer)
 		return;
-	if (!names->remembered)
-		names->remembered = v8_remembered_create();
-	if (!names->remembered)
-		return;
 	/* Of builtins several functions may have the same code. */
-	if (id.script_id && !v8_remembered_lacks(names->remembered, &id))
+	if (id.script_id && !v8_remembered_lacks(&names->remembered, &id))
 		return;
 	plain.function = plain.receiver = plain.receiver_map = 0;
 	plain.moved = plain.stale = true;
@@ -377,7 +371,7 @@ static void remember(struct v8_names *names, const struct raw_v8 *noted,
 	now = count_moves(names->v8);
 	if (is_whole(&names->plain) && is_same_count(&now, &names->read_at) &&
 	    !is_moving(names->v8))
-		v8_remembered_add(names->remembered, &id, &names->plain);
+		v8_remembered_add(&names->remembered, &id, &names->plain);
 }
 
 static const struct v8_frame *recall(const struct v8_names *names, const struct raw_v8 *noted,
@@ -387,8 +381,8 @@ static const struct v8_frame *recall(const struct v8_names *names, const struct 
 	struct v8_frame_id id;
 
 	for (int by_pc = 0; !frames && by_pc <= 1; by_pc++) {
-		if (names->remembered && identify(noted, raw, by_pc, &id))
-			frames = v8_remembered_get(names->remembered, &id, count);
+		if (identify(noted, raw, by_pc, &id))
+			frames = v8_remembered_get(&names->remembered, &id, count);
 	}
 	return frames;
 }
@@ -465,10 +459,10 @@ static void destroy(void *ctx)
 
 	for (size_t i = 0; i < V8_FRAMES_MAX; i++)
 		text_deinit(&names->sources[i]);
-	script_maps_destroy(names->maps);
+	script_maps_deinit(&names->maps);
 	v8_frames_deinit(&names->frames);
 	v8_frames_deinit(&names->plain);
-	v8_remembered_destroy(names->remembered);
+	v8_remembered_deinit(&names->remembered);
 	v8_namer_destroy(names->namer);
 	memory_destroy(names->memory);
 	text_deinit(&names->stub);
@@ -482,6 +476,7 @@ int v8_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct er
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for names of JavaScript frames");
 	names->v8 = (const struct v8 *)runtime;
+	names->maps.process = &names->v8->target->process;
 	*namer = (struct frame_namer){
 		.name = name_frame, .begin = begin, .destroy = destroy, .ctx = names
 	};

@@ -7,41 +7,29 @@
 
 #include "base/hash.h"
 
-enum { SLOTS = 8192 };
-
-struct kept {
+struct v8_kept {
 	struct v8_frame_id id;
 	bool ambiguous;
 	size_t count;
 	struct v8_frame frames[]; /* their strings are behind them */
 };
 
-struct v8_remembered {
-	struct kept *slots[SLOTS];
-};
-
-struct v8_remembered *v8_remembered_create(void)
+void v8_remembered_deinit(struct v8_remembered *remembered)
 {
-	return calloc(1, sizeof(struct v8_remembered));
-}
-
-void v8_remembered_destroy(struct v8_remembered *remembered)
-{
-	for (size_t i = 0; remembered && i < SLOTS; i++)
+	for (size_t i = 0; i < V8_REMEMBERED_SLOTS; i++)
 		free(remembered->slots[i]);
-	free(remembered);
 }
 
 _Static_assert(sizeof(struct v8_frame_id) == 6 * sizeof(uint64_t), "it has no padding");
 
 static size_t slot_of(const struct v8_frame_id *id)
 {
-	return hash_bytes(HASH_START, id, sizeof(*id)) % SLOTS;
+	return hash_bytes(HASH_START, id, sizeof(*id)) % V8_REMEMBERED_SLOTS;
 }
 
-static struct kept *find(const struct v8_remembered *remembered, const struct v8_frame_id *id)
+static struct v8_kept *find(const struct v8_remembered *remembered, const struct v8_frame_id *id)
 {
-	struct kept *kept = remembered->slots[slot_of(id)];
+	struct v8_kept *kept = remembered->slots[slot_of(id)];
 
 	return kept && memcmp(&kept->id, id, sizeof(*id)) == 0 ? kept : NULL;
 }
@@ -68,10 +56,10 @@ static const char *keep_string(char **to, const char *string)
 	return kept;
 }
 
-static struct kept *keep(const struct v8_frame_id *id, const struct v8_frames *frames)
+static struct v8_kept *keep(const struct v8_frame_id *id, const struct v8_frames *frames)
 {
-	size_t bytes = sizeof(struct kept) + frames->count * sizeof(struct v8_frame);
-	struct kept *kept;
+	size_t bytes = sizeof(struct v8_kept) + frames->count * sizeof(struct v8_frame);
+	struct v8_kept *kept;
 	char *strings;
 
 	for (size_t i = 0; i < frames->count; i++)
@@ -80,7 +68,7 @@ static struct kept *keep(const struct v8_frame_id *id, const struct v8_frames *f
 	kept = malloc(bytes);
 	if (!kept)
 		return NULL;
-	*kept = (struct kept){ .id = *id, .count = frames->count };
+	*kept = (struct v8_kept){ .id = *id, .count = frames->count };
 	strings = (char *)&kept->frames[frames->count];
 	for (size_t i = 0; i < frames->count; i++) {
 		struct v8_frame *frame = &kept->frames[i];
@@ -99,7 +87,7 @@ static bool is_same_string(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool is_same(const struct kept *kept, const struct v8_frames *frames)
+static bool is_same(const struct v8_kept *kept, const struct v8_frames *frames)
 {
 	if (kept->count != frames->count)
 		return false;
@@ -116,7 +104,7 @@ static bool is_same(const struct kept *kept, const struct v8_frames *frames)
 void v8_remembered_add(struct v8_remembered *remembered, const struct v8_frame_id *id,
 		       const struct v8_frames *frames)
 {
-	struct kept *kept = find(remembered, id);
+	struct v8_kept *kept = find(remembered, id);
 
 	if (kept) {
 		kept->ambiguous |= !is_same(kept, frames);
@@ -132,7 +120,7 @@ void v8_remembered_add(struct v8_remembered *remembered, const struct v8_frame_i
 const struct v8_frame *v8_remembered_get(const struct v8_remembered *remembered,
 					 const struct v8_frame_id *id, size_t *count)
 {
-	const struct kept *kept = find(remembered, id);
+	const struct v8_kept *kept = find(remembered, id);
 
 	if (!kept || kept->ambiguous)
 		return NULL;

@@ -9,7 +9,7 @@
 
 #include "runtime/v8/frame.h"
 
-struct v8_remembered;
+struct v8_kept;
 
 /* What tells one place in one function: zeros where that does not matter. No padding. */
 struct v8_frame_id {
@@ -22,9 +22,14 @@ struct v8_frame_id {
 	uint64_t construct;
 };
 
-/* NULL for want of memory. */
-struct v8_remembered *v8_remembered_create(void);
-void v8_remembered_destroy(struct v8_remembered *remembered);
+enum { V8_REMEMBERED_SLOTS = 8192 };
+
+/* Begins as zeros: it has none. */
+struct v8_remembered {
+	struct v8_kept *slots[V8_REMEMBERED_SLOTS];
+};
+
+void v8_remembered_deinit(struct v8_remembered *remembered);
 
 /* Is it not known yet what frames @id is? */
 bool v8_remembered_lacks(const struct v8_remembered *remembered, const struct v8_frame_id *id);

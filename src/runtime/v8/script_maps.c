@@ -19,32 +19,13 @@ struct script_map {
 	char *path;		/* what sources are beside of */
 };
 
-struct script_maps {
-	const struct v8_namer *namer;
-	struct process *process;
-	struct script_map *list;
-	size_t count;
-	size_t capacity;
-};
-
-struct script_maps *script_maps_create(const struct v8_namer *namer, struct process *process)
+void script_maps_deinit(struct script_maps *maps)
 {
-	struct script_maps *maps = calloc(1, sizeof(*maps));
-
-	if (maps)
-		*maps = (struct script_maps){ .namer = namer, .process = process };
-	return maps;
-}
-
-void script_maps_destroy(struct script_maps *maps)
-{
-	for (size_t i = 0; maps && i < maps->count; i++) {
+	for (size_t i = 0; i < maps->count; i++) {
 		source_map_destroy(maps->list[i].map);
 		free(maps->list[i].path);
 	}
-	if (maps)
-		free(maps->list);
-	free(maps);
+	free(maps->list);
 }
 
 /* All of a file that names are read of; it may be written meanwhile. */

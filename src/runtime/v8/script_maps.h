@@ -10,11 +10,17 @@
 #include "runtime/v8/source_map.h"
 
 struct process;
-struct script_maps;
 
-/* Both must outlive it. NULL for want of memory. */
-struct script_maps *script_maps_create(const struct v8_namer *namer, struct process *process);
-void script_maps_destroy(struct script_maps *maps);
+/* Begins as zeros, but for the first two. */
+struct script_maps {
+	const struct v8_namer *namer;
+	struct process *process;
+	struct script_map *list;
+	size_t count;
+	size_t capacity;
+};
+
+void script_maps_deinit(struct script_maps *maps);
 
 /*
  * What the line of @frame, of a script of @isolate (any number that tells isolates apart), was made

@@ -43,14 +43,11 @@ bool source_map_url_of(struct span tail, struct span *url)
 
 /* Data URLs -------------------------------------------------------------------------------- */
 
-static bool begins_with(struct span bytes, const char *word)
-{
-	return bytes.size >= strlen(word) && memcmp(bytes.start, word, strlen(word)) == 0;
-}
-
 bool source_map_is_inline(struct span url)
 {
-	return begins_with(url, "data:");
+	static const char scheme[] = "data:";
+
+	return url.size >= sizeof(scheme) - 1 && memcmp(url.start, scheme, sizeof(scheme) - 1) == 0;
 }
 
 int source_map_base64(uint8_t c)
