@@ -9,7 +9,6 @@
 #include "tests/unit/v8_world.h"
 #include "tests/fuzz/records.h"
 
-#include "runtime/v8/deopt.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/function.h"
 

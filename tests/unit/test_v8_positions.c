@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/v8/deopt.h"
 #include "runtime/v8/positions.h"
 
 /* Bytes that are put together piece by piece. */

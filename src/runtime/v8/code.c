@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/v8/code.h"
+/*
+ * Which Code object the machine code at an address belongs to. Its instructions lie in an object
+ * of the heap, in front of which the word is that all such objects begin with: so it is searched
+ * for backwards, which finds also code that no function refers to any more. What was found is
+ * kept, and looked at again each time.
+ *
+ * Source: V8's src/objects/code.h, instruction-stream.h, code-kind.h.
+ */
+#include "runtime/v8/frame_internal.h"
 
 #include "target/memory.h"
 

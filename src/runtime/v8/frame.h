@@ -11,11 +11,23 @@
 
 #include "base/text.h"
 #include "image/space.h"
-#include "runtime/v8/code.h"
+#include "runtime/v8/heap.h"
 
 struct error;
 struct memory;
 struct v8_namer;
+
+enum v8_tier {
+	V8_TIER_NONE,
+	V8_TIER_INTERPRETER,
+	V8_TIER_BASELINE,
+	V8_TIER_MAGLEV,
+	V8_TIER_TURBOFAN,
+	V8_TIER_BUILTIN,
+};
+
+/* As JSON and text have it; NULL of V8_TIER_NONE. */
+const char *v8_tier_name(enum v8_tier tier);
 
 /* Where the code at a frame's pc is. */
 enum v8_place {

@@ -125,7 +125,7 @@ enum v8_field {
 	V8_SAFEPOINTS_TURBOFAN, /* bytes of the head of the table behind the code */
 	V8_SAFEPOINTS_MAGLEV,
 	V8_SAFEPOINTS_COUNT,	/* where in the head the count is */
-	V8_TRANSLATION,		/* which encoding, see deopt.h; 0: none that is known */
+	V8_TRANSLATION,		/* which encoding, see positions.h; 0: none that is known */
 	V8_SCOPE_POSITIONS_END, /* 1: they are last in a ScopeInfo; 0: before the names */
 	V8_SCOPE_RECEIVER,	/* 1: the receiver has a word, too, if it has a place */
 

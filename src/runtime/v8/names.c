@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/v8/names.h"
+/*
+ * What a call is called in a stack trace, as `new Error().stack` spells it: "Class.method",
+ * "new Class", "Object.<anonymous>", "Timeout.tick [as _onTimeout]". It depends on what the
+ * function was called on, which is on the stack too.
+ *
+ * Source: V8's src/objects/call-site-info.cc, JSReceiver::GetConstructorName().
+ */
+#include "runtime/v8/frame_internal.h"
 
 #include <string.h>
 

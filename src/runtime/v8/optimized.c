@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "runtime/v8/deopt.h"
 #include "runtime/v8/frame_internal.h"
 #include "runtime/v8/positions.h"
 #include "target/memory.h"

@@ -2,7 +2,7 @@
 /*
  * Properties of JavaScript objects, without running anything: own ones of objects with a
  * DescriptorArray or a dictionary, prototypes, and which constructor made an object. Names of
- * methods (names.h) need them.
+ * methods (names.c) need them.
  *
  * Source: V8's src/objects/property-details.h, descriptor-array.tq, map.h, name-dictionary.
  */
