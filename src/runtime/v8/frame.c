@@ -142,12 +142,9 @@ static void add_strings(const struct v8_naming *naming, const struct v8_call *ca
 	size_t *strings = out->string_at[out->count - 1];
 	uint64_t known_as = v8_function_known_as(call->function);
 	size_t begin = out->strings.length;
-	struct v8_name_how how;
-	bool whole = v8_add_call_name(heap, call, naming->raw->moving, &out->strings, &how);
+	bool whole = v8_add_call_name(heap, call, naming->raw->moving, out);
 
 	strings[NAME] = end_string(out, begin, whole);
-	out->by_object |= how.by_object;
-	out->plain |= how.plain;
 	begin = out->strings.length;
 	whole = !known_as || v8_string_add(heap, known_as, V8_NAME_MAX, &out->strings);
 	strings[FUNCTION] = end_string(out, begin, whole);

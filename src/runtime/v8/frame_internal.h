@@ -50,19 +50,15 @@ struct v8_call {
 	bool stale;	/* objects have moved since: what is not found may have been there */
 };
 
-/* What a name was made of. */
-struct v8_name_how {
-	bool by_object; /* it is of a call on that very object, whose Map others have too */
-	bool plain;	/* what that is may just have been moved, so nothing is said of it */
-};
-
 /*
- * Append the name, or "<anonymous>"; of what was called on something of which only the Map is known
- * what that says. False if a part of it could not be read. @moving: objects are being moved, so
- * what is not found may be there.
+ * Append the name to the strings of @out, or "<anonymous>"; of what was called on something of which
+ * only the Map is known what that says. False if a part of it could not be read. @moving: objects
+ * are being moved, so what is not found may be there. Sets .by_object of @out if the name is of a
+ * call on that very object, whose Map others have too, and .plain if what that is may just have been
+ * moved, so nothing is said of it.
  */
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bool moving,
-		      struct text *out, struct v8_name_how *how);
+		      struct v8_frames *out);
 
 struct v8_namer {
 	struct v8_heap heap;

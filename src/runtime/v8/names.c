@@ -27,7 +27,7 @@ struct naming {
 	uint64_t map;	      /* of the receiver; 0: it is no object, or not known */
 	uint64_t closure;     /* 0: not known */
 	struct text method;   /* the property of the receiver that the function is; "": none */
-	struct v8_name_how how;
+	struct v8_frames *out;
 	bool failed;
 };
 
@@ -143,7 +143,7 @@ static bool add_inherited(struct naming *naming, uint64_t receiver)
 	uint64_t object = first_object(naming);
 	uint64_t value;
 
-	naming->how.by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
+	naming->out->by_object |= v8_map_may_have(naming->heap, naming->map, NULL);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (own_value(naming, object, "Symbol.toStringTag", true, &value) &&
 		    add(naming, value, &naming->type))
@@ -162,7 +162,7 @@ static bool add_class(struct naming *naming, uint64_t receiver)
 	struct v8_function function;
 	int32_t named = naming->heap->layout->at[V8_NAMES_FUNCTIONS];
 
-	naming->how.by_object = true;
+	naming->out->by_object = true;
 	if (!v8_function_of(naming->heap, receiver, &function) ||
 	    named < (v8_function_is_class(&function) ? 1 : 2))
 		return false;
@@ -202,8 +202,8 @@ static void find_type(struct naming *naming)
 		   !add_constructor(naming, v8_map_constructor(heap, naming->map)) &&
 		   (receiver || !v8_map_may_have(heap, naming->map, NULL))) {
 		/* A constructor that is being moved is not found, as that of a plain object. */
-		naming->how.plain = naming->moving;
-		if (!naming->how.plain && !add_inherited(naming, receiver))
+		naming->out->plain |= naming->moving;
+		if (!naming->moving && !add_inherited(naming, receiver))
 			text_add(&naming->type, is_function ? "Function" : "Object");
 	}
 }
@@ -228,7 +228,7 @@ static bool find_by_name(struct naming *naming, const char *name)
 	uint64_t object = first_object(naming);
 	struct v8_property property;
 
-	naming->how.by_object |= v8_map_may_have(naming->heap, naming->map, name);
+	naming->out->by_object |= v8_map_may_have(naming->heap, naming->map, name);
 	for (unsigned int i = 0; object && i < V8_PROTOTYPES_MAX; i++) {
 		if (v8_own_property(naming->heap, object, name, false, &naming->budget, &property))
 			return is_the_function(naming, &property);
@@ -261,7 +261,7 @@ static void find_by_value(struct naming *naming)
 	uint64_t object = first_object(naming);
 
 	if (v8_map_may_have(naming->heap, naming->map, NULL)) {
-		naming->how.by_object = true;
+		naming->out->by_object = true;
 		if (!naming->call->receiver)
 			return;
 	}
@@ -374,8 +374,9 @@ static bool is_typed(const struct naming *naming)
 	return !*function || is_identifier(function);
 }
 
-static void add_method_call(struct naming *naming, struct text *out)
+static void add_method_call(struct naming *naming)
 {
+	struct text *out = &naming->out->strings;
 	const char *function = text_chars(&naming->function);
 	const char *type = text_chars(&naming->type), *method = text_chars(&naming->method);
 
@@ -413,13 +414,14 @@ static uint64_t map_of(const struct v8_heap *heap, const struct v8_call *call)
 }
 
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bool moving,
-		      struct text *out, struct v8_name_how *how)
+		      struct v8_frames *out)
 {
 	struct naming naming = { .heap = heap,
 				 .call = call,
 				 .moving = moving,
 				 .map = map_of(heap, call),
 				 .closure = call->closure,
+				 .out = out,
 				 .budget = BUDGET };
 	bool ok;
 
@@ -429,16 +431,13 @@ bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bo
 	if (!call->construct && !is_top_level(&naming)) {
 		find_type(&naming);
 		find_method(&naming);
-		add_method_call(&naming, out);
+		add_method_call(&naming);
 	} else {
-		if (call->construct)
-			text_add(out, "new ");
-		text_add(out,
-			 naming.function.length ? text_chars(&naming.function) : "<anonymous>");
+		text_printf(&out->strings, "%s%s", call->construct ? "new " : "",
+			    naming.function.length ? text_chars(&naming.function) : "<anonymous>");
 	}
-	*how = naming.how;
 	ok = !naming.failed && text_ok(&naming.function) && text_ok(&naming.type) &&
-	     text_ok(&naming.method) && text_ok(out);
+	     text_ok(&naming.method) && text_ok(&out->strings);
 	text_deinit(&naming.function);
 	text_deinit(&naming.type);
 	text_deinit(&naming.method);
