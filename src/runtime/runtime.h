@@ -430,9 +430,7 @@ int runtimes_signature(const struct runtimes *runtimes, const struct method_id *
 const struct value_type *runtimes_object_type(const struct runtimes *runtimes, enum runtime_id id,
 					      uint64_t handle, struct value_types *types);
 
-/*
- * What type @handle derives from; 0: nothing. False: it is not known.
- */
+/* What type @handle derives from; 0: nothing. False: it is not known. */
 bool runtimes_base_type(const struct runtimes *runtimes, enum runtime_id id, uint64_t handle,
 			uint64_t *base);
 

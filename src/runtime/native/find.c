@@ -116,10 +116,7 @@ int native_find_exits(struct exits *exits, const struct elf *elf, struct native_
 static int begins_function(struct native_search *search, const struct native_symbol *symbol,
 			   bool *begins, struct error *err)
 {
-	const struct exit_part part = {
-		.code = elf_bytes(&search->elf, symbol->begin, symbol->size),
-		.begin = symbol->begin,
-	};
+	const struct exit_part part = part_of_symbol(&search->elf, symbol, EXIT_PART_HOT);
 	const struct exit_body body = {
 		.parts = &part,
 		.part_count = 1,

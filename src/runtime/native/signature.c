@@ -132,19 +132,18 @@ static int take_arguments(const struct dwarf_types *types, struct function_die *
 			  struct value_signature *signature, struct places *places)
 {
 	Dwarf_Die child;
+	bool more = dwarf_child(&function->die, &child) == 0;
 
 	signature->arguments =
 		value_types_take(types->types, ARGUMENTS_MAX * sizeof(*signature->arguments));
 	if (!signature->arguments)
 		return -ENOMEM;
-	if (dwarf_child(&function->die, &child) != 0)
-		return 0;
-	while (signature->argument_count < ARGUMENTS_MAX && !lines_clock_is_over(function->clock)) {
+	while (more && signature->argument_count < ARGUMENTS_MAX &&
+	       !lines_clock_is_over(function->clock)) {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
 		    !take_argument(types, &child, signature, places))
 			return -ENOMEM;
-		if (dwarf_siblingof(&child, &child) != 0)
-			break;
+		more = dwarf_siblingof(&child, &child) == 0;
 	}
 	return 0;
 }

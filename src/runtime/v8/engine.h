@@ -10,7 +10,6 @@
 #define RUNTIME_V8_ENGINE_H
 
 #include "runtime/v8/frame.h"
-#include "runtime/v8/heap.h"
 #include "runtime/v8/symbols.h"
 #include "target/target.h"
 

@@ -299,7 +299,6 @@ static void name_in_heap(const struct v8_naming *naming, bool known)
 	}
 }
 
-/* Is it the one that was captured, as far as was captured which it is? */
 bool v8_is_captured(const struct v8_raw *raw, const struct v8_function *function)
 {
 	return !raw->script_id ||

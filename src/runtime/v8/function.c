@@ -281,20 +281,17 @@ bool v8_function_find(const struct v8_heap *heap, struct v8_script_places *known
 		      int32_t script_id, int32_t literal_id, struct v8_function *function)
 {
 	struct search search = { .heap = heap, .on_script = has_id, .id = script_id };
-	size_t place = (uint32_t)script_id % (sizeof(known->places) / sizeof(known->places[0]));
+	size_t number = (uint32_t)script_id % (sizeof(known->places) / sizeof(known->places[0]));
+	struct v8_script_place *place = known ? &known->places[number] : NULL;
 
 	if (script_id <= 0 || literal_id < 0)
 		return false;
-	if (known && known->places[place].isolate == isolate &&
-	    known->places[place].id == script_id &&
-	    has_function(heap, known->places[place].script, script_id, literal_id, function))
+	if (place && place->isolate == isolate && place->id == script_id &&
+	    has_function(heap, place->script, script_id, literal_id, function))
 		return true;
 	search_isolate(&search, isolate);
-	if (known && search.script) {
-		known->places[place].isolate = isolate;
-		known->places[place].id = script_id;
-		known->places[place].script = search.script;
-	}
+	if (place && search.script)
+		*place = (struct v8_script_place){ isolate, search.script, script_id };
 	return has_function(heap, search.script, script_id, literal_id, function);
 }
 

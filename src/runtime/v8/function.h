@@ -45,7 +45,7 @@ uint64_t v8_function_known_as(const struct v8_function *function);
 
 /* Where scripts were found last; each is looked at again before it is believed. Begins as zeros. */
 struct v8_script_places {
-	struct {
+	struct v8_script_place {
 		uint64_t isolate;
 		uint64_t script;
 		int32_t id;

@@ -11,7 +11,6 @@
 #define RUNTIME_V8_HEAP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "image/cursor.h"

@@ -268,23 +268,18 @@ static int32_t value_of(enum v8_field field, size_t version, const struct v8_sym
 	return rows[field].value[version];
 }
 
-static bool is_compressed(const struct v8_symbols *symbols)
-{
-	int32_t bytes;
-
-	return symbols && v8_symbols_constant(symbols, "TaggedSize", &bytes) && bytes != 8;
-}
-
 int v8_layout_init(struct v8_layout *layout, const struct v8_version *version,
 		   const struct v8_symbols *symbols, struct error *err)
 {
 	size_t column = find_version(version, &layout->guessed);
+	int32_t tagged_bytes;
 
 	if (column == VERSIONS)
 		return error_set(err, -ENOTSUP,
 				 "V8 %u.%u is older than what is understood: use Node 16 or later",
 				 version->major, version->minor);
-	if (is_compressed(symbols))
+	if (symbols && v8_symbols_constant(symbols, "TaggedSize", &tagged_bytes) &&
+	    tagged_bytes != 8)
 		return error_set(
 			err, -ENOTSUP,
 			"this V8 compresses pointers, which is not understood: use a Node.js build that does not");

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/vector.h"
-#include "image/symbol_table.h"
 
 #define MAJOR	    "_ZN2v88internal7Version6major_E"
 #define MINOR	    "_ZN2v88internal7Version6minor_E"
