@@ -25,8 +25,7 @@
 
 enum {
 	LINK_ALIGN = 4,
-	CRC_MAX_BYTES = 1u << 31,  /* a file that is larger is not asked for its checksum */
-	CRC_STEP_BYTES = 64 << 20, /* zlib counts in 32 bits */
+	CRC_MAX_BYTES = 1u << 31, /* a file that is larger is not asked for its checksum */
 };
 
 /* The name, padded with zeros to 4 bytes, and then the checksum. It leads to no other directory. */
@@ -67,18 +66,7 @@ bool debug_link_read(struct debug_link *link, struct span file)
 
 static bool has_crc(struct span file, uint32_t wanted)
 {
-	uLong crc = crc32(0, NULL, 0);
-
-	if (file.size > CRC_MAX_BYTES)
-		return false;
-	while (file.size) {
-		size_t step = file.size < CRC_STEP_BYTES ? file.size : CRC_STEP_BYTES;
-
-		crc = crc32(crc, file.start, (uInt)step);
-		file.start += step;
-		file.size -= step;
-	}
-	return crc == wanted;
+	return file.size <= CRC_MAX_BYTES && crc32_z(0, file.start, file.size) == wanted;
 }
 
 bool debug_file_matches(const struct debug_link *link, struct span debug, enum debug_match by)
