@@ -58,26 +58,20 @@ struct native_lines {
 
 bool native_lines_are_in(struct span file)
 {
-	static const char *const names[] = { ".debug_info", ".zdebug_info" };
 	struct elf elf;
 	struct span bytes;
 	uint64_t address;
 
-	for (size_t i = 0; i < 2; i++) {
-		if (elf_init(&elf, file) && elf_section(&elf, names[i], &bytes, &address))
-			return true;
-	}
-	return false;
+	return elf_init(&elf, file) && (elf_section(&elf, ".debug_info", &bytes, &address) ||
+					elf_section(&elf, ".zdebug_info", &bytes, &address));
 }
 
 struct native_lines *native_lines_create(struct span file, uint64_t shift)
 {
 	struct native_lines *lines = calloc(1, sizeof(*lines));
 
-	if (lines) {
-		lines->file = file;
-		lines->shift = shift;
-	}
+	if (lines)
+		*lines = (struct native_lines){ .file = file, .shift = shift };
 	return lines;
 }
 

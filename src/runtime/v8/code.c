@@ -26,20 +26,12 @@ const char *v8_tier_name(enum v8_tier tier)
 
 static enum v8_tier tier_of(const struct v8_heap *heap, uint64_t code)
 {
+	static const enum v8_tier tiers[] = { V8_TIER_BASELINE, V8_TIER_MAGLEV, V8_TIER_TURBOFAN };
 	const int32_t *at = heap->layout->at;
-	int32_t kind =
-		(int32_t)(v8_field_u32(heap, code, V8_CODE_FLAGS) & (uint32_t)at[V8_KIND_MASK]);
+	uint32_t kind = v8_field_u32(heap, code, V8_CODE_FLAGS) & (uint32_t)at[V8_KIND_MASK];
+	uint32_t number = kind - (uint32_t)at[V8_KIND_BASELINE];
 
-	switch (kind - at[V8_KIND_BASELINE]) {
-	case 0:
-		return V8_TIER_BASELINE;
-	case 1:
-		return V8_TIER_MAGLEV;
-	case 2:
-		return V8_TIER_TURBOFAN;
-	default:
-		return V8_TIER_NONE;
-	}
+	return number < sizeof(tiers) / sizeof(tiers[0]) ? tiers[number] : V8_TIER_NONE;
 }
 
 /* Up to V8 10 it is all one object. */

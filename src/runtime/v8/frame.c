@@ -336,10 +336,8 @@ static bool read_function(struct v8_namer *namer, struct v8_raw *raw, struct v8_
 			raw->bytecodes = v8_function_bytecodes(heap, function);
 		return true;
 	}
-	raw->function = 0;
+	raw->function = raw->receiver = raw->receiver_map = 0;
 	raw->moved = true;
-	raw->receiver = 0;
-	raw->receiver_map = 0;
 	raw->bytecodes = v8_function_bytecodes(heap, function);
 	return true;
 }

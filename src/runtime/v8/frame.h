@@ -2,7 +2,7 @@
 /*
  * Frames of V8 with names: what was captured of one, a few words of the stack, becomes the
  * functions that are active in it with their scripts, lines and columns; several where calls were
- * inlined. This is what the rest of the tree uses of this room, beside layout.h and isolate.h.
+ * inlined. This is what the rest of the tree uses of this room, beside layout.h and engine.h.
  *
  * Source: V8's src/execution/frames.cc, frame-constants.h.
  */

@@ -226,10 +226,8 @@ void v8_name_optimized(const struct v8_naming *on_stack, const struct v8_code *c
 	}
 	/* What the stack has said of the function may have moved since, and with it the rest. */
 	if (on_stack->function->shared != shared) {
-		raw.function = 0;
+		raw.function = raw.receiver = raw.receiver_map = 0;
 		raw.moved |= raw.stale;
-		raw.receiver = 0;
-		raw.receiver_map = 0;
 	}
 	if (!name_by_deopt(&naming, code))
 		name_by_positions(&naming, code);

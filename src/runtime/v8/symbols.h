@@ -2,7 +2,7 @@
 /*
  * What a file with V8 in it (node, libnode.so) says of the engine by its symbols: the version, the
  * constants that debuggers are given (v8dbg_), where the code of builtins is and where a thread's
- * isolate. layout.h makes a layout of it, isolate.h finds isolates.
+ * isolate. layout.h makes a layout of it, engine.h finds isolates.
  *
  * Source: V8's tools/gen-postmortem-metadata.py, src/snapshot/embedded/embedded-data.h,
  * src/execution/isolate.cc.
