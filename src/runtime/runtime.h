@@ -372,20 +372,15 @@ void runtimes_moves(const struct runtimes *runtimes, code_place_fn fn, void *ctx
 const char *runtimes_host(const struct runtimes *runtimes);
 void runtimes_watch_moves(const struct runtimes *runtimes, const struct moves_now *moves);
 
-/*
- * Where runtime @id is told each frame that an exception comes by: @fn is called, with a cookie as
- * bpf/thrown.h has it. NULL: it was; else why it was not, in a few words.
- */
+/* Of runtime @id: see throws, collects and fault_path above. */
 const char *runtimes_throws(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			    void *ctx);
-
-/* Likewise, where it says that a collection is over. */
 const char *runtimes_collects(const struct runtimes *runtimes, enum runtime_id id, code_place_fn fn,
 			      void *ctx);
-
-/* See fault_path above. */
 bool runtimes_fault_path(const struct runtimes *runtimes, enum runtime_id id,
 			 uint64_t at[ASYNC_HOPS]);
+
+/* Until one fails, as runtimes_read(). */
 int runtimes_recheck_begin(const struct runtimes *runtimes, struct error *err);
 
 /* Of all; as read_sealed(), @pages being empty. To be deinitialised in any case. */
