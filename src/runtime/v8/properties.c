@@ -164,7 +164,7 @@ bool v8_map_may_have(const struct v8_heap *heap, uint64_t map, const char *name)
 
 struct search {
 	const struct v8_heap *heap;
-	const char *name;
+	const char *name; /* NULL: one that cannot be read */
 	bool symbol;
 	struct v8_property *found;
 	bool has_found;
@@ -178,7 +178,8 @@ static bool on_property(void *ctx, const struct v8_property *property)
 
 	if (search->symbol)
 		key = v8_is(heap, key, V8_TYPE_SYMBOL) ? v8_field(heap, key, V8_SYMBOL_NAME) : 0;
-	search->has_found = v8_string_is(heap, key, search->name);
+	search->has_found =
+		search->name ? v8_string_is(heap, key, search->name) : v8_is_lost(heap, key);
 	if (search->has_found)
 		*search->found = *property;
 	return !search->has_found;
@@ -208,22 +209,9 @@ uint64_t v8_prototype(const struct v8_heap *heap, uint64_t object)
 	return v8_map_prototype(heap, v8_word(heap, object, 0));
 }
 
-struct lost_search {
-	const struct v8_heap *heap;
-	bool lost;
-};
-
-static bool on_lost(void *ctx, const struct v8_property *property)
-{
-	struct lost_search *search = ctx;
-
-	search->lost = v8_is_lost(search->heap, property->key);
-	return !search->lost;
-}
-
 bool v8_has_lost_properties(const struct v8_heap *heap, uint64_t object, unsigned int *budget)
 {
-	struct lost_search search = { .heap = heap };
+	struct v8_property lost;
 	uint64_t map = v8_word(heap, object, 0);
 	uint64_t holder = v8_u32(heap, map, V8_MAP_BITS_3) & BITS_3_DICTIONARY ?
 				  v8_word(heap, object, OBJECT_PROPERTIES) :
@@ -231,8 +219,7 @@ bool v8_has_lost_properties(const struct v8_heap *heap, uint64_t object, unsigne
 
 	if (v8_type(heap, object) < 0 || v8_type(heap, holder) < 0)
 		return true;
-	v8_each_property(heap, object, budget, on_lost, &search);
-	return search.lost || *budget == 0;
+	return v8_own_property(heap, object, NULL, false, budget, &lost) || *budget == 0;
 }
 
 bool v8_map_is_of_constructors(const struct v8_heap *heap, uint64_t map)

@@ -30,7 +30,10 @@ typedef bool (*v8_property_fn)(void *ctx, const struct v8_property *property);
 void v8_each_property(const struct v8_heap *heap, uint64_t object, unsigned int *budget,
 		      v8_property_fn fn, void *ctx);
 
-/* The own property called @name, ASCII; if @symbol the Symbol described so. False: none. */
+/*
+ * The own property called @name, ASCII; if @symbol the Symbol described so. NULL: one whose name
+ * cannot be read. False: none.
+ */
 bool v8_own_property(const struct v8_heap *heap, uint64_t object, const char *name, bool symbol,
 		     unsigned int *budget, struct v8_property *property);
 

@@ -273,8 +273,7 @@ int v8_symbols_init(struct v8_symbols *symbols, struct span file, int fd, struct
 	*symbols = (struct v8_symbols){ 0 };
 	if (!elf_init(&elf, file))
 		return error_set(err, -ENOENT, "it is no 64-bit ELF file");
-	symbols->elf = elf;
-	symbols->fd = fd;
+	*symbols = (struct v8_symbols){ .elf = elf, .fd = fd };
 	if (!look_up_all(symbols)) {
 		*symbols = (struct v8_symbols){ .elf = elf, .fd = fd };
 		result = read_all(symbols, err);
