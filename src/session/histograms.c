@@ -9,15 +9,18 @@
 
 #include "bpf/event.h"
 #include "base/error.h"
+#include "base/sorted.h"
 #include "stack/stack.h"
 #include "latency/latency.h"
 #include "plan/timed.h"
 #include "record/record.h"
 #include "bpf/by.h"
-#include "session/by_values.h"
 #include "session/counts.h"
 #include "session/session_internal.h"
+#include "session/values.h"
 #include "base/text.h"
+#include "base/vector.h"
+#include "value/by.h"
 
 /* With more methods than this, those without a call only fill the screen. */
 enum { SHOW_ZERO_MAX = 20 };
@@ -39,6 +42,79 @@ static void parts_deinit(struct parts *parts)
 	for (size_t i = 0; i < parts->count; i++)
 		free(parts->list[i].caller);
 	free(parts->list);
+}
+
+/* A value of --by=EXPR that calls were kept apart by. */
+struct by_value {
+	uint64_t number; /* of bpf/by.h; first: base/sorted.h */
+	char *text;	 /* in the words of the format; NULL: there was no memory */
+};
+
+/* All that have come by now. */
+struct by_values {
+	const struct session *session;
+	struct by_value *list; /* by number */
+	size_t count;
+	size_t capacity;
+	bool no_memory;
+};
+
+static char *text_of(const struct session *session, const struct by_key *key)
+{
+	const struct value_type *type = session_values_by(session, key->program);
+	struct text text = { 0 };
+	char *copy;
+
+	if (!type)
+		return NULL;
+	value_by_add(type, key, session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT,
+		     &text);
+	copy = text_ok(&text) ? strdup(text_chars(&text)) : NULL;
+	text_deinit(&text);
+	return copy;
+}
+
+static void take_value(void *ctx, uint64_t number, const struct by_key *key)
+{
+	struct by_values *values = ctx;
+	const struct by_value value = { number, text_of(values->session, key) };
+
+	if (vector_add(&values->list, &values->count, &values->capacity, value))
+		return;
+	free(value.text);
+	values->no_memory = true;
+}
+
+static int read_values(struct by_values *values)
+{
+	capture_each_by_value(values->session->capture, take_value, values);
+	if (values->count)
+		qsort(values->list, values->count, sizeof(*values->list), by_leading_number);
+	return values->no_memory ? -ENOMEM : 0;
+}
+
+static void by_values_deinit(struct by_values *values)
+{
+	for (size_t i = 0; i < values->count; i++)
+		free(values->list[i].text);
+	free(values->list);
+}
+
+/* A copy of the text of @number; NULL: it has none. */
+static char *value_text(const struct by_values *values, uint64_t number)
+{
+	const struct by_value *value = values->count ?
+					       bsearch(&number, values->list, values->count,
+						       sizeof(*values->list), by_leading_number) :
+					       NULL;
+
+	return value && value->text ? strdup(value->text) : NULL;
+}
+
+/* What @number is if it is no value; NULL: it is one. */
+static const char *rest_name(uint64_t number)
+{
+	return number == BY_OTHER ? "other" : number == BY_UNKNOWN ? "unknown" : NULL;
 }
 
 /* The function that a call returns to; what has no name is told by its place. */
@@ -66,7 +142,7 @@ static char *name_of(struct session *session, const struct by_values *values,
 {
 	if (session->options->by == LATENCY_BY_CALLER)
 		return name_caller(session, key->by);
-	return session->options->by == LATENCY_BY_VALUE ? by_values_text(values, key->by) : NULL;
+	return session->options->by == LATENCY_BY_VALUE ? value_text(values, key->by) : NULL;
 }
 
 /* By site: where those of its method begin in plan->by_method. */
@@ -162,7 +238,7 @@ static void print_part(struct session *session, struct output *to, const struct 
 		.caller = part->caller ? part->caller : "?",
 		.tid = part->key.by,
 		.value_of = session->options->by_value,
-		.rest = part->caller ? NULL : by_values_rest(part->key.by),
+		.rest = part->caller ? NULL : rest_name(part->key.by),
 		.histogram = histogram,
 		.lower_bound = bounds ? codes : NULL,
 		.watched = count_watched(bounds, part->method),
@@ -248,7 +324,7 @@ static int print_values(struct session *session, struct output *to,
 			complete_rest(session, all, parts, first, end, rest);
 		for (size_t i = 0; i < BY_FIRST; i++) {
 			if (rest[i])
-				list[count++] = (struct output_value){ .rest = by_values_rest(i),
+				list[count++] = (struct output_value){ .rest = rest_name(i),
 								       .calls = rest[i] };
 		}
 		if (count)
@@ -268,24 +344,21 @@ static int print(struct session *session, struct output *to, const struct latenc
 		 const struct latencies *all, const struct count_bounds *bounds)
 {
 	bool show_zero = plan_placeable(&session->plan) <= SHOW_ZERO_MAX;
+	bool counts = session->options->mode == MODE_COUNT;
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
 	size_t linear_count = options_linear_count(session->options), end;
 	uint64_t *linear = calloc(linear_count + 2, sizeof(*linear));
-	struct by_values values = { 0 };
+	struct by_values values = { .session = session };
 	struct parts parts = { 0 };
 	int result = histogram && linear ? 0 : -ENOMEM;
 
 	if (result == 0 && session->options->by_value)
-		result = by_values_read(&values, session);
+		result = read_values(&values);
 	if (result == 0)
 		result = collect_parts(session, latencies, &values, &parts);
-	by_values_deinit(&values);
-	if (result == 0 && session->options->mode == MODE_COUNT) {
+	if (result == 0 && counts)
 		result = print_values(session, to, latencies, all, &parts, bounds);
-		parts_deinit(&parts);
-		parts = (struct parts){ 0 };
-	}
-	for (size_t first = 0; result == 0 && first < parts.count; first = end) {
+	for (size_t first = 0; result == 0 && !counts && first < parts.count; first = end) {
 		end = first + 1;
 		while (end < parts.count && by_label(&parts.list[first], &parts.list[end]) == 0)
 			end++;
@@ -298,6 +371,7 @@ static int print(struct session *session, struct output *to, const struct latenc
 		    histogram->unfinished || show_zero)
 			print_part(session, to, &parts.list[first], histogram, bounds);
 	}
+	by_values_deinit(&values);
 	parts_deinit(&parts);
 	free(linear);
 	free(histogram);
