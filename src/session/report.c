@@ -15,19 +15,18 @@
 #include "follow/follow.h"
 #include "session/async.h"
 #include "session/counts.h"
-#include "session/filtered.h"
 #include "session/followed.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
 #include "session/losses.h"
-#include "session/shed.h"
 #include "stack/known.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "session/tracing.h"
 #include "session/values.h"
-#include "session/watched.h"
+
+enum { UNDECIDED_NAMED = 4 };
 
 static const char *end_text(enum capture_end end)
 {
@@ -139,6 +138,117 @@ static bool log_left_out(const struct session *session, uint64_t known)
 	return left_out;
 }
 
+/* Counted and not shown ----------------------------------------------------------------------- */
+
+/* That of @method, which may be the next. */
+static struct output_shed *shed_of(struct output_shed *list, const char *method)
+{
+	while (list->method && strcmp(list->method, method) != 0)
+		list++;
+	list->method = method;
+	return list;
+}
+
+/*
+ * Hits that were counted and not shown, as was asked for (--sample, --max-rate), by method; ends with
+ * a method of NULL. To be freed; its strings are the plan's. NULL for want of memory.
+ */
+static struct output_shed *collect_shed(const struct session *session)
+{
+	const struct site_counters *counters = session->counts.counters;
+	const struct plan *plan = &session->plan;
+	struct output_shed *list = calloc(plan->count + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < plan->count; i++) {
+		struct output_shed *shed;
+
+		if (!counters[i].sampled_out && !counters[i].shed)
+			continue;
+		shed = shed_of(list, plan->sites[i].method);
+		shed->sampled_out += counters[i].sampled_out;
+		shed->shed += counters[i].shed;
+	}
+	return list;
+}
+
+static void log_shed(const struct output_shed *shed)
+{
+	for (; shed && shed->method; shed++) {
+		if (shed->sampled_out)
+			log_print("%s: %" PRIu64 " hits are counted and not shown (--sample)",
+				  shed->method, shed->sampled_out);
+		if (shed->shed)
+			log_print("%s: %" PRIu64 " hits are counted and not shown (--max-rate)",
+				  shed->method, shed->shed);
+	}
+}
+
+/* Likewise calls that --if did not ask for; NULL also without a filter. */
+static struct output_filtered *collect_filtered(const struct session *session)
+{
+	const struct plan *plan = &session->plan;
+	const struct site_counters *counters = session->counts.counters;
+	struct output_filtered *list = NULL;
+	size_t count = 0;
+
+	if (session->options->filter)
+		list = calloc(plan->count + 1, sizeof(*list));
+	for (size_t first = 0, end; list && first < plan->count; first = end) {
+		struct output_filtered *of = &list[count];
+
+		end = plan_method_end(plan, first);
+		for (size_t i = first; i < end; i++) {
+			of->calls += counters[plan->by_method[i] - plan->sites].filtered;
+			of->undecided += counters[plan->by_method[i] - plan->sites].undecided;
+		}
+		if (!of->calls && !of->undecided)
+			continue;
+		of->method = plan->by_method[first]->method;
+		count++;
+	}
+	return list;
+}
+
+static void log_undecided(const struct session *session, const struct output_filtered *filtered)
+{
+	const char *why = session_values_why(session, filtered->method);
+
+	if (!why && session->options->filter_types)
+		why = session->thrown.why_not;
+	log_print("%s: %" PRIu64 " calls are undecided%s%s (leave --if out to see them)",
+		  filtered->method, filtered->undecided, why ? ": " : "", why ? why : "");
+}
+
+static void log_filtered(const struct session *session, const struct output_filtered *filtered)
+{
+	uint64_t calls = 0, undecided = 0;
+	size_t named = 0, methods = 0;
+
+	if (!filtered)
+		return;
+	for (const struct output_filtered *of = filtered; of->method; of++) {
+		calls += of->calls;
+		undecided += of->undecided;
+		methods += of->undecided != 0;
+	}
+	log_print("%" PRIu64 " calls were not what --if asks for, and are counted only", calls);
+	if (undecided)
+		log_print(
+			"%" PRIu64
+			" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, not known yet, or had not ended (leave --if out to see them)",
+			undecided);
+	for (const struct output_filtered *of = filtered; of->method; of++) {
+		if (!of->undecided || (named >= UNDECIDED_NAMED && !session->options->verbose))
+			continue;
+		log_undecided(session, of);
+		named++;
+	}
+	if (methods > named)
+		log_print("and so are calls of %zu more methods (-v names them)", methods - named);
+}
+
+/* The report ---------------------------------------------------------------------------------- */
+
 static enum exit_status finish(struct session *session, struct judgement *judgement,
 			       struct error *err)
 {
@@ -173,11 +283,11 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 			" calls ended that had begun before all their probes were there, and were not "
 			"timed",
 			(uint64_t)capture_latency_losses(session->capture).orphans);
-	shed = shed_collect(&session->plan, session->counts.counters);
-	shed_log(shed);
+	shed = collect_shed(session);
+	log_shed(shed);
 	session_values_log(session);
-	filtered = filtered_collect(session);
-	filtered_log(session, filtered);
+	filtered = collect_filtered(session);
+	log_filtered(session, filtered);
 	session_traces_log(session);
 	log_evicted(session);
 	log_unmerged(session);
