@@ -13,7 +13,12 @@ struct session;
 struct judgement {
 	struct verdict verdict;
 	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */
-	double *watched;			/* see watched.h */
+	/*
+	 * Along plan->by_method, of the method that begins there, which part of the whole run it was
+	 * watched, 0 to 1: what its count has to be divided by, for an estimate. 1 unless the verdict
+	 * is that it had no register at times. NULL without memory.
+	 */
+	double *watched;
 };
 
 /*
