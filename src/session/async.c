@@ -13,7 +13,6 @@
 #include "bpf/event.h"
 #include "capture/capture.h"
 #include "output/output.h"
-#include "probe/uprobes.h"
 #include "runtime/runtime.h"
 #include "session/async_calls.h"
 #include "session/call_name.h"
@@ -212,23 +211,11 @@ static void tell_not_shown(const char *why)
 		why);
 }
 
-static void take_place(void *ctx, size_t file, struct file_offset offset, uint64_t cookie)
-{
-	struct session *session = ctx;
-	const struct target_file *from = target_file(&session->target, file);
-	struct uprobe_site site = { .offset = offset, .cookie = cookie };
-
-	if (!from)
-		return;
-	site.file_fd = from->fd;
-	if (!capture_watch_collections(session->capture, &site))
-		tell_not_shown(refused);
-}
-
 /* As soon as the runtime is known. */
 static void watch_collections(struct session *session)
 {
 	uint64_t fault_at[ASYNC_HOPS];
+	struct places places = { .target = &session->target };
 	const char *why;
 
 	if (session->async->asked || session->known != TARGET_RESOLVED)
@@ -236,7 +223,9 @@ static void watch_collections(struct session *session)
 	session->async->asked = true;
 	if (runtimes_fault_path(&session->resolution.runtimes, RUNTIME_DOTNET, fault_at))
 		capture_watch_faults(session->capture, fault_at);
-	why = runtimes_collects(&session->resolution.runtimes, RUNTIME_DOTNET, take_place, session);
+	why = runtimes_collects(&session->resolution.runtimes, RUNTIME_DOTNET, places_add, &places);
+	if (places.count && !capture_watch_collections(session->capture, &places.sites[0]))
+		why = refused;
 	if (why)
 		tell_not_shown(why);
 }

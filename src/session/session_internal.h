@@ -13,6 +13,7 @@
 #include "method/pattern.h"
 #include "output/output.h"
 #include "plan/plan.h"
+#include "probe/uprobes.h"
 #include "session/resolve.h"
 #include "session/session.h"
 #include "session/states.h"
@@ -383,6 +384,17 @@ int session_read_unwind(struct session *session, struct error *err);
 int session_begin_load(struct session *session, struct error *err);
 void session_refresh_unwind(struct session *session);
 void session_make_unwind(struct session *session);
+
+/* Places in the target's files that a runtime tells of (a code_place_fn), for probes there. */
+enum { PLACES_MAX = 8 };
+
+struct places {
+	const struct target *target;
+	struct uprobe_site sites[PLACES_MAX];
+	size_t count;
+};
+
+void places_add(void *ctx, size_t file, struct file_offset offset, uint64_t cookie);
 
 /* Count how often what frames are named by moves, if that is known by now. */
 void session_watch_moves(struct session *session);

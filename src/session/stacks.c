@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "probe/uprobes.h"
 #include "session/session_internal.h"
 #include "stack/known.h"
 #include "stack/symbols.h"
@@ -141,34 +140,28 @@ static void log_unreadable(struct session *session)
 	session->stacks.told_images |= problems;
 }
 
-enum { MOVES_MAX = 8 };
-
-struct moves {
-	const struct target *target;
-	struct uprobe_site sites[MOVES_MAX];
-	size_t count;
-};
-
-static void add_move(void *ctx, size_t file, struct file_offset offset, uint64_t cookie)
+void places_add(void *ctx, size_t file, struct file_offset offset, uint64_t cookie)
 {
-	struct moves *moves = ctx;
-	const struct target_file *from = target_file(moves->target, file);
+	struct places *places = ctx;
+	const struct target_file *from = target_file(places->target, file);
 
-	if (from && moves->count < MOVES_MAX)
-		moves->sites[moves->count++] = (struct uprobe_site){ .file_fd = from->fd,
-								     .offset = offset,
-								     .cookie = cookie };
+	if (from && places->count < PLACES_MAX)
+		places->sites[places->count++] = (struct uprobe_site){
+			.file_fd = from->fd,
+			.offset = offset,
+			.cookie = cookie,
+		};
 }
 
 /* Frames are named by objects that may have moved by then. */
 void session_watch_moves(struct session *session)
 {
-	struct moves moves = { .target = &session->target };
+	struct places moves = { .target = &session->target };
 	const struct runtimes *runtimes = &session->resolution.runtimes;
 
 	if (!wants_stacks(session) || session->known != TARGET_RESOLVED)
 		return;
-	runtimes_moves(runtimes, add_move, &moves);
+	runtimes_moves(runtimes, places_add, &moves);
 	if (moves.count == 0)
 		return;
 	runtimes_watch_moves(runtimes,

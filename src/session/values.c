@@ -19,7 +19,6 @@
 #include "follow/follow.h"
 #include "session/async.h"
 #include "session/session_internal.h"
-#include "session/thrown.h"
 #include "session/values_internal.h"
 #include "value/redaction.h"
 
@@ -328,7 +327,7 @@ void session_values_add(struct session *session)
 	struct session_values *values = session->values;
 
 	if (values && session->options->mode == MODE_WATCH)
-		session_watch_thrown(session);
+		values_watch_thrown(session);
 	/* Without any of these nobody asks what methods are given. */
 	if (!values || (session->options->no_values && !values->expressions.filters &&
 			!session->options->async))

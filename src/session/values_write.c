@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See values.h: what was captured of one call, and by what it was left, as text for the output. */
+/* See values.h: what was captured of one call, and by which exception it was left, as text. */
 #include "session/values_internal.h"
 
 #include "bpf/event.h"
@@ -8,10 +8,11 @@
 #include "runtime/runtime.h"
 #include "session/async.h"
 #include "session/session_internal.h"
-#include "session/thrown.h"
 #include "session/values.h"
 
 static const char too_late[] = "its code came up before what it is given was known";
+static const char too_early[] = "it was thrown before the runtime was asked";
+static const char refused[] = "the kernel refused the probe that sees them";
 
 struct lookup_by {
 	struct session *session;
@@ -51,6 +52,11 @@ static struct value_lookup lookup_of(struct lookup_by *by)
 	};
 }
 
+static enum value_format format_of(const struct session *session)
+{
+	return session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
+}
+
 static const char *why_none(const struct session *session, const struct hit_event *event)
 {
 	const struct method_values *method;
@@ -76,8 +82,6 @@ static void describe(struct session *session, const struct hit_event *event,
 		.exit = { bytes + captured->entry_bytes, captured->exit_bytes },
 		.exited = captured->fate == WATCH_RETURNED,
 	};
-	enum value_format format =
-		session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT;
 
 	if (!method || session->options->no_values) {
 		call->why = why_none(session, event);
@@ -87,12 +91,48 @@ static void describe(struct session *session, const struct hit_event *event,
 		&values->names, &session->resolution.runtimes, method->id.runtime,
 		call->hit->method, method->signature.context_is,
 		value_call_context(method->watch, &is), &values->name);
-	value_add_arguments(method->watch, &is, &lookup, format, &values->arguments);
+	value_add_arguments(method->watch, &is, &lookup, format_of(session), &values->arguments);
 	call->arguments = text_chars(&values->arguments);
 	if (!is.exited || !value_has_result(method->watch))
 		return;
-	value_add_result(method->watch, &is, &lookup, format, &values->result);
+	value_add_result(method->watch, &is, &lookup, format_of(session), &values->result);
 	call->result = text_chars(&values->result);
+}
+
+/* Exceptions ---------------------------------------------------------------------------------- */
+
+void values_watch_thrown(struct session *session)
+{
+	struct places places = { .target = &session->target };
+
+	if (session->thrown.asked || session->known != TARGET_RESOLVED ||
+	    session->asked.methods.count == 0)
+		return;
+	session->thrown.asked = true;
+	session->thrown.why_not =
+		runtimes_throws(&session->resolution.runtimes, RUNTIME_DOTNET, places_add, &places);
+	if (places.count && !capture_watch_thrown(session->capture, &places.sites[0]))
+		session->thrown.why_not = refused;
+}
+
+static struct value_items thrown_in(const struct watch_values *captured)
+{
+	return (struct value_items){
+		(const char *)(captured + 1) + captured->entry_bytes,
+		captured->exit_bytes,
+	};
+}
+
+/* NULL: what was read of it tells. */
+static const char *why_unknown(const struct session *session, const struct watch_values *captured)
+{
+	if (!session->thrown.asked)
+		return too_early;
+	if (session->thrown.why_not)
+		return session->thrown.why_not;
+	return captured->thrown & WATCH_THROWN_DOUBT ?
+		       "several were under way, and it is one of them" :
+		       NULL;
 }
 
 /* Native code has no exceptions that are known here. */
@@ -100,15 +140,20 @@ static void describe_exception(struct session *session, const struct hit_event *
 			       struct output_call *call)
 {
 	struct session_values *values = session->values;
+	const struct watch_values *captured = hit_event_values(event);
+	const struct value_items items = thrown_in(captured);
 	enum runtime_id runtime = session->plan.sites[event->site].id.runtime;
 	struct lookup_by by = { session, runtime };
 	const struct value_lookup lookup = lookup_of(&by);
 
 	if (call->fate != WATCH_UNWOUND || runtime != RUNTIME_DOTNET)
 		return;
-	call->why_not = session_add_thrown(
-		session, event, &lookup,
-		session->options->no_values ? 0 : values->options.string_bytes, &values->exception);
+	call->why_not = why_unknown(session, captured);
+	if (!call->why_not)
+		call->why_not = value_add_thrown(
+			&items, &lookup,
+			session->options->no_values ? 0 : values->options.string_bytes,
+			format_of(session), &values->exception);
 	if (!call->why_not)
 		call->exception = text_chars(&values->exception);
 }
@@ -132,14 +177,18 @@ static void leave_out_halves(const struct session_values *values, struct output_
 bool session_values_decide(struct session *session, const struct hit_event *event)
 {
 	const struct filter *filter = &session->values->expressions.filter;
-	uint32_t asked = hit_event_values(event)->types;
+	const struct watch_values *captured = hit_event_values(event);
+	const struct value_items items = thrown_in(captured);
+	uint32_t asked = captured->types;
 	struct lookup_by by = { session, session->plan.sites[event->site].id.runtime };
 	const struct value_lookup lookup = lookup_of(&by);
 	int types;
 
 	if (!asked)
 		return true;
-	types = session_thrown_types(session, event, &lookup, filter->types, filter->type_count);
+	types = why_unknown(session, captured) ?
+			-1 :
+			value_thrown_types(&items, &lookup, filter->types, filter->type_count);
 	if (types < 0)
 		return false;
 	capture_decide(session->capture, event->site, asked >> types & 1);
