@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See async.h. */
-#include "session/async.h"
-
+/*
+ * --watch --async: which method each site is of is told to the programs, and what they send of a call
+ * is put together by async_calls.h. For consume.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

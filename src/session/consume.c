@@ -15,12 +15,10 @@
 #include "session/counts.h"
 #include "session/expire.h"
 #include "session/followed.h"
-#include "session/live.h"
 #include "session/pending.h"
 #include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
-#include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
 
@@ -315,7 +313,7 @@ static int on_tick(bool interval_over, void *ctx)
 	is_more = print_pending(session, clock_now_ns() + (uint64_t)PRINT_MS * NS_PER_MS);
 	if (session_live_tend(session))
 		return -1;
-	if (interval_over && !session_is_live(session) &&
+	if (interval_over && !session->live &&
 	    (read_counts(session, false, NULL) || session_print_results(session, NULL, NULL)))
 		return -1;
 	if (session_tend_record(session, NULL) || session_serve(session))

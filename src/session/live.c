@@ -3,8 +3,6 @@
  * The live view of a run, between the counters, src/output/live.h, which makes lines of them, and
  * src/screen/. consume.c starts, tends and stops it.
  */
-#include "session/live.h"
-
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -101,11 +99,6 @@ void session_live_stop(struct session *session)
 	live_lines_deinit(&live->lines);
 	free(live);
 	session->live = NULL;
-}
-
-bool session_is_live(const struct session *session)
-{
-	return session->live;
 }
 
 const int *session_live_input(const struct session *session)

@@ -20,8 +20,6 @@
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"
-#include "session/async.h"
-#include "session/tracing.h"
 #include "session/values.h"
 #include "target/sigbus.h"
 #include "base/text.h"

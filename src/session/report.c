@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow.h"
-#include "session/async.h"
 #include "session/counts.h"
 #include "session/followed.h"
 #include "session/inlined.h"
@@ -23,7 +22,6 @@
 #include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "session/tracing.h"
 #include "session/values.h"
 
 enum { UNDECIDED_NAMED = 4 };

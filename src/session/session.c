@@ -19,8 +19,6 @@
 #include "session/pending.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
-#include "session/async.h"
-#include "session/tracing.h"
 #include "session/values.h"
 #include "session/verdict.h"
 #include "target/launch.h"

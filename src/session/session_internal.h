@@ -156,9 +156,9 @@ struct session {
 		bool asked;	     /* the runtime, where it is told of exceptions */
 		const char *why_not; /* they are not known; NULL: they are, since then */
 	} thrown;
-	struct session_async *async;   /* see async.h; NULL: calls are shown one by one */
-	struct session_traces *traces; /* see tracing.h; NULL: nothing is traced */
-	struct session_live *live;     /* see live.h; NULL: nothing is drawn */
+	struct session_async *async;   /* see async.c; NULL: calls are shown one by one */
+	struct session_traces *traces; /* see tracing.c; NULL: nothing is traced */
+	struct session_live *live;     /* see live.c; NULL: nothing is drawn */
 	struct broker_hold *broker;    /* NULL: there is none */
 	int guard;		       /* of --expire, see expire.h; -1: there is none */
 	uint64_t start_ns;
@@ -408,6 +408,46 @@ bool session_add_merged(struct session *session, const struct hit_event *event,
 			const struct hit *hit);
 void session_count_merged(struct session *session, bool last);
 void session_turn_merged(struct session *session);
+
+/*
+ * What is shown on a terminal while hits are counted (live.c), if this run and its terminal are such;
+ * else there is none, and nothing is different. Between session_load() and the report: draw from now
+ * on; the terminal is as it was, and what was said meanwhile is on it. Now and then, and when there
+ * is a key: negative, the user has had enough, or it failed. And what capture_handlers.wake_fd is.
+ */
+void session_live_start(struct session *session);
+void session_live_stop(struct session *session);
+int session_live_tend(struct session *session);
+const int *session_live_input(const struct session *session);
+
+/* Hand the status to @output, as it is @elapsed_ns after counting began (live.c). */
+void session_write_status(struct session *session, struct output *output, uint64_t elapsed_ns,
+			  bool over);
+
+/*
+ * --trace (tracing.c): the calls of each thread that has one of a root under way are kept as they
+ * end, until that one ends, and then go to the output as a tree (trace_tree.h). Nothing without it;
+ * -ENOMEM with @err set. A call has ended, which @hit describes; if it is of a root, its trace may go
+ * to the output. At the end: what of the traces is not shown.
+ */
+int session_traces_create(struct session *session, struct error *err);
+void session_traces_destroy(struct session_traces *traces);
+void session_trace(struct session *session, const struct hit_event *event, const struct hit *hit);
+void session_traces_log(const struct session *session);
+
+/*
+ * --watch --async (async.c): asynchronous calls of .NET as a whole: which sites are of them, and what
+ * comes of their beginnings and ends (bpf/async.bpf.h) put together. Nothing without it; -ENOMEM with
+ * @err set. Whatever is known by now of sites that were not told of yet. Is @event, with what @call
+ * says of it, of such a call, and so no call to be shown by itself? At the end: what was counted, by
+ * method, and calls whose beginning was lost; false: of some it is not known whether they are over.
+ */
+int session_async_create(struct session *session, struct error *err);
+void session_async_destroy(struct session_async *async);
+void session_async_add(struct session *session);
+bool session_async_take(struct session *session, const struct hit_event *event,
+			const struct output_call *call);
+bool session_async_report(struct session *session);
 
 /* To be released; NULL for want of memory. */
 struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event);

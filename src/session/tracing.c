@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From traced calls to trees, for consume.c: see tracing.h. The programs are in bpf/trace.bpf.h. */
-#include "session/tracing.h"
-
+/* From traced calls to trees (trace_tree.h), for consume.c. The programs are in bpf/trace.bpf.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,7 +17,6 @@
 #include "base/vector.h"
 #include "capture/capture.h"
 #include "follow/follow.h"
-#include "session/async.h"
 #include "session/session_internal.h"
 #include "session/values_internal.h"
 #include "value/redaction.h"

@@ -6,7 +6,6 @@
 #include "capture/capture.h"
 #include "output/output.h"
 #include "runtime/runtime.h"
-#include "session/async.h"
 #include "session/session_internal.h"
 #include "session/values.h"
 
