@@ -20,7 +20,6 @@
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "record/record.h"
-#include "session/followed.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
 #include "session/frame_names.h"
@@ -187,15 +186,7 @@ static int start_following(struct session *session, struct error *err)
 	struct error why = { .text = "" };
 	int result;
 
-	session->followed = (struct followed){
-		.methods = &session->asked.methods,
-		.verbose = session->options->verbose,
-		.remap = options_may_remap(session->options),
-		.plan = &session->plan,
-		.patterns = session->asked.method_patterns,
-		.first = session->plan.count,
-		.resolution = resolution,
-	};
+	session->followed.first = session->plan.count;
 	result = capture_follow(session->capture, &config, &why);
 	if (result) {
 		if (session->command.launch)
@@ -421,7 +412,7 @@ static void log_attached(struct session *session)
 			"%zu method%s no code yet; what is compiled then is not probed (run again once it is)",
 			later, later == 1 ? " has" : "s have");
 	if (breakpoints)
-		followed_warn(&session->followed);
+		followed_warn(session);
 	session_log_registers(session);
 	session->not_probed = missed;
 	log_turns(session);

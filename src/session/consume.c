@@ -14,7 +14,6 @@
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/expire.h"
-#include "session/followed.h"
 #include "session/pending.h"
 #include "output/output.h"
 #include "base/log.h"
@@ -67,9 +66,9 @@ int session_absorb(struct session *session, bool last, struct error *err)
 {
 	int result;
 
-	if (session->asked.methods.count && followed_lacks_names(&session->followed))
+	if (session->asked.methods.count && followed_lacks_names(session))
 		(void)session_try_resolve(session);
-	result = followed_absorb(&session->followed, last, err);
+	result = followed_absorb(session, last, err);
 	if (result > 0) {
 		capture_group_methods(session->capture);
 		if (session->traces)
@@ -77,8 +76,8 @@ int session_absorb(struct session *session, bool last, struct error *err)
 		result = session_make_counters(session, err);
 	}
 	if (!last)
-		followed_retire(&session->followed);
-	followed_log_notes(&session->followed);
+		followed_retire(session);
+	followed_log_notes(session);
 	session_values_add(session);
 	return result;
 }
@@ -223,7 +222,7 @@ static bool waits(void *ctx)
 void session_read_counters(struct session *session)
 {
 	capture_read_counters(session->capture, session->counts.counters);
-	followed_clear_others(&session->followed, session->counts.counters);
+	followed_clear_others(session);
 }
 
 /* What has come since the last time, by site. */

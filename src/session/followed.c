@@ -3,8 +3,6 @@
  * Between follow/ and the plan, while consume.c consumes: sites that come up are taken over, named,
  * and retired when their modules are gone.
  */
-#include "session/followed.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,12 +20,25 @@
 #include "plan/plan.h"
 #include "probe/breakpoint_event.h"
 #include "session/resolve.h"
+#include "session/session_internal.h"
 #include "base/log.h"
 
 enum {
 	RETIRE_MS = 50,
 	MISSING_LOOKS = 2,
 };
+
+/* Names are read of what is resolved: until then there are none. */
+static bool is_resolved(const struct session *session)
+{
+	return session->known == TARGET_RESOLVED;
+}
+
+/* The one that came up as @number. */
+static struct site *site_of(const struct session *session, size_t number)
+{
+	return &session->plan.sites[session->followed.first + number];
+}
 
 /* Names ----------------------------------------------------------------------------------- */
 
@@ -38,16 +49,15 @@ static bool needs_name(const struct site *site)
 }
 
 /* Read the full name of @site. 1: one of the first @count patterns matches; 0; -1: it cannot be. */
-static int read_name(const struct followed *followed, struct site *site, size_t count)
+static int read_name(const struct session *session, struct site *site, size_t count)
 {
-	struct runtime *runtime =
-		followed->resolution ?
-			runtimes_get(&followed->resolution->runtimes, site->id.runtime) :
-			NULL;
+	struct runtime *runtime = is_resolved(session) ? runtimes_get(&session->resolution.runtimes,
+								      site->id.runtime) :
+							 NULL;
 	const struct name_query query = {
-		.patterns = followed->patterns,
+		.patterns = session->asked.method_patterns,
 		.count = count,
-		.nested = followed->methods->nested,
+		.nested = session->asked.methods.nested,
 	};
 	struct text spelled = { 0 };
 	uint64_t instantiation = 0;
@@ -66,114 +76,108 @@ static int read_name(const struct followed *followed, struct site *site, size_t 
 	return result;
 }
 
-static void drop_site(const struct followed *followed, size_t number)
+static void name_site(struct session *session, size_t number)
 {
-	struct site *site = &followed->plan->sites[followed->first + number];
-
-	sites_decide(follow_sites(followed->follow), number, false);
-	site_refuse(site, REASON_OTHER_METHOD, 0);
-}
-
-static void name_site(struct followed *followed, size_t number)
-{
-	struct site *site = &followed->plan->sites[followed->first + number];
-	struct sites *sites = follow_sites(followed->follow);
+	struct site *site = site_of(session, number);
+	struct sites *sites = follow_sites(session->followed.follow);
 	bool undecided = sites_is_undecided(sites, number);
-	int matches = read_name(followed, site, followed->methods->count);
+	int matches = read_name(session, site, session->asked.methods.count);
 
 	/* What it is called is a root's name only in other instantiations. */
-	if (matches == 1 && site->root && read_name(followed, site, followed->methods->roots) == 0)
+	if (matches == 1 && site->root &&
+	    read_name(session, site, session->asked.methods.roots) == 0)
 		site->root = false;
 	/* It matched by the name that it was compiled by; what is read now may be another's. */
 	if (matches == 1 || !undecided) {
 		sites_decide(sites, number, true);
 		return;
 	}
-	followed->unsure += matches < 0 || site->may_be_freed;
-	drop_site(followed, number);
+	session->followed.unsure += matches < 0 || site->may_be_freed;
+	sites_decide(sites, number, false);
+	site_refuse(site, REASON_OTHER_METHOD, 0);
 }
 
 /*
  * The body's code was not in its place when it was compiled, so only now can be seen that it loops
  * to its entry. What was counted there were rounds as well as calls: better none of them.
  */
-static void check_entry(const struct followed *followed, size_t number)
+static void check_entry(const struct session *session, size_t number)
 {
-	struct site *site = &followed->plan->sites[followed->first + number];
+	struct site *site = site_of(session, number);
 
-	if (!followed->resolution || site->mechanism != MECHANISM_BREAKPOINT ||
-	    !followed->resolution->target->memory ||
-	    !resolution_jumps_to_entry(followed->resolution, site->address, site->size))
+	if (!is_resolved(session) || site->mechanism != MECHANISM_BREAKPOINT ||
+	    !session->target.memory ||
+	    !resolution_jumps_to_entry(&session->resolution, site->address, site->size))
 		return;
-	sites_retire(follow_sites(followed->follow), followed->first + number);
+	sites_retire(follow_sites(session->followed.follow), session->followed.first + number);
 	site_refuse(site, REASON_ENTRY_IS_LOOP_TARGET, 0);
 }
 
 /* Returns how many have a name that they did not have before. */
-static size_t name_sites(struct followed *followed, bool last)
+static size_t name_sites(struct session *session, bool last)
 {
-	size_t count = followed->plan->count - followed->first, named = 0;
+	size_t count = session->plan.count - session->followed.first, named = 0;
 
-	for (; followed->named < count; followed->named++) {
-		if (followed->resolution)
-			check_entry(followed, followed->named);
-		if (!needs_name(&followed->plan->sites[followed->first + followed->named]))
+	for (; session->followed.named < count; session->followed.named++) {
+		check_entry(session, session->followed.named);
+		if (!needs_name(site_of(session, session->followed.named)))
 			continue;
-		if (!followed->resolution && !last)
+		if (!is_resolved(session) && !last)
 			break;
 		/* What was read before may have been of another method at that place. */
-		if (named++ == 0 && followed->resolution &&
-		    runtimes_recheck_begin(&followed->resolution->runtimes, NULL))
+		if (named++ == 0 && is_resolved(session) &&
+		    runtimes_recheck_begin(&session->resolution.runtimes, NULL))
 			break;
-		name_site(followed, followed->named);
+		name_site(session, session->followed.named);
 	}
 	return named;
 }
 
 /* Sites ----------------------------------------------------------------------------------- */
 
-bool followed_lacks_names(const struct followed *followed)
+bool followed_lacks_names(const struct session *session)
 {
-	return followed->follow && followed->named < sites_count(follow_sites(followed->follow));
+	return session->followed.follow &&
+	       session->followed.named < sites_count(follow_sites(session->followed.follow));
 }
 
-int followed_absorb(struct followed *followed, bool last, struct error *err)
+int followed_absorb(struct session *session, bool last, struct error *err)
 {
-	struct plan *plan = followed->plan;
+	struct plan *plan = &session->plan;
 	size_t count, before = plan->count;
 	const struct sites *sites;
 	int result = 0;
 
-	if (!followed->follow)
+	if (!session->followed.follow)
 		return 0;
-	sites = follow_sites(followed->follow);
-	count = followed->first + sites_count(sites);
+	sites = follow_sites(session->followed.follow);
+	count = session->followed.first + sites_count(sites);
 	while (plan->count < count && result == 0)
-		result = plan_append(plan, sites_at(sites, plan->count - followed->first), err);
+		result = plan_append(plan, sites_at(sites, plan->count - session->followed.first),
+				     err);
 	if (result)
 		return result;
 	/* By now all code is where it is run. */
-	for (size_t i = 0; last && i < followed->named; i++)
-		check_entry(followed, i);
-	if (name_sites(followed, last) == 0 && plan->count == before)
+	for (size_t i = 0; last && i < session->followed.named; i++)
+		check_entry(session, i);
+	if (name_sites(session, last) == 0 && plan->count == before)
 		return 0;
 	result = plan_sort_methods(plan, err);
 	return result ? result : 1;
 }
 
 /* Loader heaps are unmapped with what was in them, so a method that cannot be read is gone. */
-void followed_retire(struct followed *followed)
+void followed_retire(struct session *session)
 {
-	const struct runtimes *runtimes =
-		followed->resolution ? &followed->resolution->runtimes : NULL;
+	const struct runtimes *runtimes = &session->resolution.runtimes;
 	bool begun = false;
 
-	if (!runtimes || !followed->follow ||
-	    clock_now_ns() - followed->retired_ns < (uint64_t)RETIRE_MS * NS_PER_MS)
+	if (!is_resolved(session) || !session->followed.follow ||
+	    clock_now_ns() - session->followed.retired_ns < (uint64_t)RETIRE_MS * NS_PER_MS)
 		return;
-	followed->retired_ns = clock_now_ns();
-	for (size_t i = 0; i < followed->plan->count; i++) {
-		struct site *site = &followed->plan->sites[i];
+	session->followed.retired_ns = clock_now_ns();
+	for (size_t i = 0; i < session->plan.count; i++) {
+		struct site *site = &session->plan.sites[i];
 
 		if (!site->may_be_freed || !site->method_desc)
 			continue;
@@ -189,17 +193,17 @@ void followed_retire(struct followed *followed)
 			continue;
 		/* Its calls count; there will be no more. */
 		site->may_be_freed = false;
-		sites_retire(follow_sites(followed->follow), i);
+		sites_retire(follow_sites(session->followed.follow), i);
 	}
 }
 
-void followed_clear_others(const struct followed *followed, struct site_counters *counters)
+void followed_clear_others(struct session *session)
 {
-	for (size_t i = followed->first; i < followed->plan->count; i++) {
-		enum reason reason = followed->plan->sites[i].reason;
+	for (size_t i = session->followed.first; i < session->plan.count; i++) {
+		enum reason reason = session->plan.sites[i].reason;
 
 		if (reason == REASON_OTHER_METHOD || reason == REASON_ENTRY_IS_LOOP_TARGET)
-			counters[i] = (struct site_counters){ 0 };
+			session->counts.counters[i] = (struct site_counters){ 0 };
 	}
 }
 
@@ -215,9 +219,9 @@ static void log_body(const struct follow_note *note, const struct site *site, co
 		  note->timed_out ? " (too late)" : "", end);
 }
 
-static const char *armed(const struct followed *followed, const struct follow_note *note)
+static const char *armed(const struct session *session, const struct follow_note *note)
 {
-	if (!followed->plan->timed)
+	if (!session->plan.timed)
 		return "armed";
 	if (note->timed)
 		return "armed at its entry and its exits";
@@ -228,10 +232,10 @@ static const char *armed(const struct followed *followed, const struct follow_no
 	return "armed at its entry, not timed yet";
 }
 
-static void log_note(const struct followed *followed, const struct follow_note *note)
+static void log_note(const struct session *session, const struct follow_note *note)
 {
 	const struct site *site =
-		note->site < followed->plan->count ? &followed->plan->sites[note->site] : NULL;
+		note->site < session->plan.count ? &session->plan.sites[note->site] : NULL;
 
 	switch (note->type) {
 	case NOTE_HOLDING_STOPPED:
@@ -247,11 +251,11 @@ static void log_note(const struct followed *followed, const struct follow_note *
 	default:
 		break;
 	}
-	if (!site || !followed->verbose)
+	if (!site || !session->options->verbose)
 		return;
 	switch (note->type) {
 	case NOTE_ARMED:
-		log_body(note, site, armed(followed, note));
+		log_body(note, site, armed(session, note));
 		break;
 	case NOTE_OSR:
 		log_body(note, site, "not entered by calls");
@@ -281,30 +285,31 @@ static void log_note(const struct followed *followed, const struct follow_note *
 	}
 }
 
-void followed_warn(struct followed *followed)
+void followed_warn(struct session *session)
 {
-	if (!followed->warned && debug_registers_are_virtual() && breakpoint_events_fire())
+	if (!session->followed.warned && debug_registers_are_virtual() && breakpoint_events_fire())
 		log_print(
 			"this is a virtual machine: on a host with KVM before Linux 6.14 a breakpoint can, very rarely, end the target with SIGTRAP: %s (docs/limits.md)",
-			followed->remap ? "only code on pages that are not full yet has some" :
-					  "--remap uses none for code that is final");
-	followed->warned = true;
+			options_may_remap(session->options) ?
+				"only code on pages that are not full yet has some" :
+				"--remap uses none for code that is final");
+	session->followed.warned = true;
 }
 
-void followed_log_notes(struct followed *followed)
+void followed_log_notes(struct session *session)
 {
 	struct follow_note note;
 
-	while (followed->follow && follow_read_note(followed->follow, &note)) {
+	while (session->followed.follow && follow_read_note(session->followed.follow, &note)) {
 		if (note.type == NOTE_ARMED)
-			followed_warn(followed);
-		log_note(followed, &note);
+			followed_warn(session);
+		log_note(session, &note);
 	}
 }
 
-void followed_log_times(const struct followed *followed)
+void followed_log_times(const struct session *session)
 {
-	struct follow_times times = follow_times(followed->follow);
+	struct follow_times times = follow_times(session->followed.follow);
 
 	if (times.count)
 		log_print(

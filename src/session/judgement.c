@@ -95,9 +95,8 @@ static void describe_call_inlined(const struct session *session, const struct si
 				  struct text *out)
 {
 	struct text function = { 0 };
-	bool known = session->followed.resolution &&
-		     runtimes_native_function(&session->followed.resolution->runtimes, &site->id,
-					      &function);
+	bool known = session->known == TARGET_RESOLVED &&
+		     runtimes_native_function(&session->resolution.runtimes, &site->id, &function);
 
 	text_printf(out,
 		    "%s: callers that were compiled ahead of time or optimised may call its native "

@@ -13,7 +13,6 @@
 #include "probe/breakpoints.h"
 #include "screen/screen.h"
 #include "session/counts.h"
-#include "session/followed.h"
 #include "session/losses.h"
 #include "session/session_internal.h"
 

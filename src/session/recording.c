@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "record/record.h"
 #include "session/counts.h"
-#include "session/followed.h"
 #include "session/session_internal.h"
 
 void session_record_target(struct session *session)

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
-#include "session/followed.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
 #include "session/losses.h"
@@ -70,7 +69,7 @@ static void log_followed(const struct session *session, const double *watched)
 		inlined_hint(&session->plan, calls, watched, session->options->verbose);
 	free(calls);
 	if (session->followed.follow && session->options->verbose)
-		followed_log_times(&session->followed);
+		followed_log_times(session);
 }
 
 /* Those that do not go to the thread's start, and why. */

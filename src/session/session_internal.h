@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "capture/capture.h"
-#include "session/followed.h"
 #include "cli/options.h"
 #include "method/pattern.h"
 #include "output/output.h"
@@ -22,6 +21,7 @@
 
 struct count_bounds;
 struct debuginfod;
+struct follow;
 struct inject_outcome;
 struct known_stack;
 struct known_stacks;
@@ -109,6 +109,17 @@ struct session_counts {
 	size_t capacity;		/* of these three */
 	struct latencies latencies;	/* what earlier intervals have shown */
 	uint64_t shown;			/* hits that were printed */
+};
+
+/* What is followed (followed.c); the plan grows by it. */
+struct followed {
+	struct follow *follow; /* NULL: nothing */
+	size_t first;	       /* sites that were there before */
+	uint64_t retired_ns;   /* when that was last looked for */
+	size_t named;	       /* of those that came, the first that is not */
+	size_t waiting;	       /* sites of the start that had no debug register */
+	bool warned;	       /* of what breakpoints may do in a virtual machine */
+	size_t unsure;	       /* sites of which it could not be told whether they match */
 };
 
 /* --listen (serve.c). */
@@ -338,6 +349,33 @@ void session_log_registers_wanted(const struct session *session);
 /* Do the plan's breakpoints need more than are free? How many; and are free: -errno, unknown. */
 bool session_wants_more_registers(const struct session *session, int *wanted, int *free_registers);
 bool session_had_no_register(const struct session *session, struct error *err);
+
+/*
+ * What following brings to the plan while it goes on (followed.c): new sites, with their full names,
+ * and the story of each body for the log.
+ *
+ * Take over the sites that have come up. What cannot be named for want of a resolution waits, unless
+ * this is the @last time. 1 if the plan has changed, 0, or -ENOMEM with @err set.
+ */
+int followed_absorb(struct session *session, bool last, struct error *err);
+
+/* Is there a site that only memory can name? */
+bool followed_lacks_names(const struct session *session);
+
+/* Give up the sites of modules that have been unloaded: their registers are needed. */
+void followed_retire(struct session *session);
+
+/* Hits of methods that turned out to be others' do not count. */
+void followed_clear_others(struct session *session);
+
+/* Tell what has happened: everything with -v, else only what bears on the result. */
+void followed_log_notes(struct session *session);
+
+/* A breakpoint is set: in a virtual machine that is told, once. */
+void followed_warn(struct session *session);
+
+/* At the end: how fast it was. */
+void followed_log_times(const struct session *session);
 
 /*
  * The latencies (histograms.c), what no interval has shown of them; @bounds: NULL before the end.

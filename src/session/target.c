@@ -53,7 +53,6 @@ static bool resolve(struct session *session, bool without_runtime)
 	session->stacks.stale = true;
 	if (session->resolution.managed) {
 		session_state_change(&session->known, EVENT_RESOLVED);
-		session->followed.resolution = &session->resolution;
 		return true;
 	}
 	if (without_runtime) {
