@@ -14,12 +14,6 @@
 #include "probe/breakpoints.h"
 #include "session/session_internal.h"
 
-struct telling {
-	struct session *session;
-	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
-	bool anywhere[VERDICT_REASONS];	    /* it concerns all methods */
-};
-
 /* Which part of the time methods were watched -------------------------------------------------- */
 
 /* Calls enter no code that is made for the middle of one. */
@@ -195,16 +189,17 @@ static void say(const struct text *what)
 
 static void on_doubt(void *ctx, const struct site *site, enum verdict_reason reason)
 {
-	struct telling *telling = ctx;
-	struct text what = { 0 }, *first = &telling->first[reason];
+	struct judgement *judgement = ctx;
+	const struct session *session = judgement->verdict.session;
+	struct text what = { 0 }, *first = &judgement->first[reason];
 
 	if (!site) {
-		telling->anywhere[reason] = true;
-	} else if (telling->session->options->verbose) {
-		describe(telling->session, site, reason, &what);
+		judgement->anywhere[reason] = true;
+	} else if (session->options->verbose) {
+		describe(session, site, reason, &what);
 		say(&what);
 	} else if (first->length == 0) {
-		describe(telling->session, site, reason, first);
+		describe(session, site, reason, first);
 	}
 	text_deinit(&what);
 }
@@ -248,14 +243,14 @@ static void describe_turns(const struct session *session, size_t methods, struct
 				    "");
 }
 
-static void say_together(struct telling *telling, const struct verdict *verdict,
-			 enum verdict_reason reason)
+static void say_together(struct judgement *judgement, enum verdict_reason reason)
 {
-	const struct session *session = telling->session;
-	size_t count = verdict->sites[reason] - telling->anywhere[reason];
-	struct text what = { 0 }, *first = &telling->first[reason];
+	const struct verdict *verdict = &judgement->verdict;
+	const struct session *session = verdict->session;
+	size_t count = verdict->sites[reason] - judgement->anywhere[reason];
+	struct text what = { 0 }, *first = &judgement->first[reason];
 
-	if (telling->anywhere[reason]) {
+	if (judgement->anywhere[reason]) {
 		describe_anywhere(reason, &what);
 		say(&what);
 		text_clear(&what);
@@ -271,30 +266,16 @@ static void say_together(struct telling *telling, const struct verdict *verdict,
 		say(first);
 	}
 	text_deinit(&what);
-	text_deinit(first);
 }
 
 int judgement_reach(struct judgement *judgement, struct session *session, struct error *err)
 {
-	struct telling telling = { .session = session };
-	const struct verdict_question question = {
-		.snapshot = session->snapshot,
-		.plan = &session->plan,
-		.follow = session->followed.follow,
-		.unsure = session->followed.unsure,
-		.patterns = session->asked.patterns,
-		.planned = session->asked.planned,
-		.planned_count = session->asked.planned_count,
-		.pattern_count = session->options->request.count,
-		.nested = session->options->request.nested,
-		.ended_early = session->problem.text[0],
-		.tell = on_doubt,
-		.ctx = &telling,
-	};
 	struct verdict *verdict = &judgement->verdict;
-	int result = verdict_reach(verdict, &question, err);
+	int result;
 	size_t count = 0;
 
+	*verdict = (struct verdict){ .session = session, .tell = on_doubt, .ctx = judgement };
+	result = verdict_reach(verdict, err);
 	if (result == 0)
 		judgement->watched = watched_shares(session, verdict);
 	if (!judgement->watched) {
@@ -306,7 +287,7 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 
 		if (!verdict->sites[reason])
 			continue;
-		say_together(&telling, verdict, reason);
+		say_together(judgement, reason);
 		if (count == 0 || strcmp(judgement->codes[count - 1], code) != 0)
 			judgement->codes[count++] = code;
 	}
@@ -315,6 +296,8 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 
 void judgement_deinit(struct judgement *judgement)
 {
+	for (size_t i = 0; i < VERDICT_REASONS; i++)
+		text_deinit(&judgement->first[i]);
 	free(judgement->watched);
 	verdict_deinit(&judgement->verdict);
 }

@@ -6,6 +6,7 @@
 #ifndef SESSION_JUDGEMENT_H
 #define SESSION_JUDGEMENT_H
 
+#include "base/text.h"
 #include "session/verdict.h"
 
 struct session;
@@ -19,6 +20,8 @@ struct judgement {
 	 * is that it had no register at times. NULL without memory.
 	 */
 	double *watched;
+	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
+	bool anywhere[VERDICT_REASONS];	    /* it concerns all methods */
 };
 
 /*

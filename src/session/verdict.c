@@ -14,6 +14,7 @@
 #include "follow/follow.h"
 #include "method/pattern.h"
 #include "session/resolve.h"
+#include "session/session_internal.h"
 
 enum { SNAPSHOTS_MAX = 3 };
 
@@ -22,10 +23,9 @@ struct last_snapshot {
 	bool is_of_target;
 };
 
-static void blame(struct verdict *verdict, const struct verdict_question *question,
-		  const struct site *site, enum verdict_reason reason)
+static void blame(struct verdict *verdict, const struct site *site, enum verdict_reason reason)
 {
-	const struct plan *plan = question->plan;
+	const struct plan *plan = &verdict->session->plan;
 	const struct site *marked = site;
 
 	/* One that the plan does not have counts against its method. */
@@ -34,26 +34,26 @@ static void blame(struct verdict *verdict, const struct verdict_question *questi
 	if (marked)
 		verdict->of_sites[marked - plan->sites] |= 1u << reason;
 	verdict->sites[reason]++;
-	question->tell(question->ctx, site, reason);
+	verdict->tell(verdict->ctx, site, reason);
 }
 
-static void what_was_known(struct verdict *verdict, const struct verdict_question *question)
+static void what_was_known(struct verdict *verdict)
 {
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		const struct site *site = &verdict->session->plan.sites[i];
 
 		if (site_is_missed(site))
-			blame(verdict, question, site, VERDICT_NOT_PROBED);
+			blame(verdict, site, VERDICT_NOT_PROBED);
 	}
 }
 
 /* Nothing tells which callers of a P/Invoke come by no body of it, and how often. */
-static void what_callers_have(struct verdict *verdict, const struct verdict_question *question)
+static void what_callers_have(struct verdict *verdict)
 {
 	const struct site *told = NULL;
 
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = question->plan->by_method[i];
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		const struct site *site = verdict->session->plan.by_method[i];
 
 		/* Once of each method. */
 		if (told && plan_same_method(told, site))
@@ -61,13 +61,13 @@ static void what_callers_have(struct verdict *verdict, const struct verdict_ques
 		if ((site->mechanism == MECHANISM_NONE && site->reason != REASON_NOT_COMPILED) ||
 		    !site->traits.call_inlined)
 			continue;
-		blame(verdict, question, site, VERDICT_CALL_INLINED);
+		blame(verdict, site, VERDICT_CALL_INLINED);
 		told = site;
 	}
 }
 
 /* What went wrong as bodies came up. */
-static void what_was_trouble(struct verdict *verdict, const struct verdict_question *question)
+static void what_was_trouble(struct verdict *verdict)
 {
 	static const struct {
 		enum follow_trouble trouble;
@@ -79,15 +79,16 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
 		{ TROUBLE_REFUSED, VERDICT_NOT_PROBED },
 	};
 
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
-		unsigned int trouble = sites_trouble(follow_sites(question->follow), i);
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		const struct site *site = &verdict->session->plan.sites[i];
+		unsigned int trouble =
+			sites_trouble(follow_sites(verdict->session->followed.follow), i);
 
 		if (site->reason == REASON_OTHER_METHOD)
 			continue;
 		for (size_t r = 0; r < sizeof(reasons) / sizeof(reasons[0]); r++) {
 			if (trouble & reasons[r].trouble)
-				blame(verdict, question, site, reasons[r].reason);
+				blame(verdict, site, reasons[r].reason);
 		}
 	}
 }
@@ -96,15 +97,14 @@ static void what_was_trouble(struct verdict *verdict, const struct verdict_quest
  * No site has it, so it is every count's; a native function's only if what it is about is
  * @of_native, too.
  */
-static void blame_all(struct verdict *verdict, const struct verdict_question *question,
-		      enum verdict_reason reason, bool of_native)
+static void blame_all(struct verdict *verdict, enum verdict_reason reason, bool of_native)
 {
 	verdict->sites[reason]++;
-	for (size_t i = 0; i < question->plan->count; i++) {
-		if (of_native || question->plan->sites[i].tier != TIER_NATIVE)
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		if (of_native || verdict->session->plan.sites[i].tier != TIER_NATIVE)
 			verdict->of_sites[i] |= 1u << reason;
 	}
-	question->tell(question->ctx, NULL, reason);
+	verdict->tell(verdict->ctx, NULL, reason);
 }
 
 /*
@@ -123,7 +123,7 @@ static bool may_have_more(const struct site *site)
  * place; what only a map file names is not found by its name once the runtime has compiled it; and
  * an instantiation is precompiled in one image, and counts as another's when it is compiled anew.
  */
-static bool cannot_be_compared(const struct verdict_question *question, const struct site *site,
+static bool cannot_be_compared(const struct verdict *verdict, const struct site *site,
 			       const struct plan *later)
 {
 	/* A native function's probe is on its file, and stays. */
@@ -131,108 +131,107 @@ static bool cannot_be_compared(const struct verdict_question *question, const st
 		return false;
 	if (site->tier != TIER_R2R)
 		return !plan_find(later, site);
-	for (size_t i = 0; i < question->pattern_count; i++) {
-		if (pattern_has_image(question->patterns[i]) && site_may_be_instance(site))
+	for (size_t i = 0; i < verdict->session->options->request.count; i++) {
+		if (pattern_has_image(verdict->session->asked.patterns[i]) &&
+		    site_may_be_instance(site))
 			return true;
 	}
 	return !(site->sources & 1u << NAME_SOURCE_METADATA);
 }
 
 /* @later: of the last snapshot, NULL if there was none; then only what cannot change is sure. */
-static void what_is_not_sure(struct verdict *verdict, const struct verdict_question *question,
-			     const struct plan *later, bool whole)
+static void what_is_not_sure(struct verdict *verdict, const struct plan *later, bool whole)
 {
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		const struct site *site = &verdict->session->plan.sites[i];
 
 		if ((!whole && may_have_more(site)) ||
-		    (later && cannot_be_compared(question, site, later)))
-			blame(verdict, question, site, VERDICT_CANNOT_TELL);
+		    (later && cannot_be_compared(verdict, site, later)))
+			blame(verdict, site, VERDICT_CANNOT_TELL);
 	}
 }
 
 /* Something came up that was not reported, or for which there was no room. */
-static bool was_lost(const struct verdict_question *question)
+static bool was_lost(const struct verdict *verdict)
 {
-	const struct follow_losses losses = follow_losses(question->follow);
+	const struct follow_losses losses = follow_losses(verdict->session->followed.follow);
 
 	return losses.compilations || losses.unreadable || losses.others || losses.sites;
 }
 
 /* Libraries may be among it. */
-static bool losses_of_files(const struct verdict_question *question)
+static bool losses_of_files(const struct verdict *verdict)
 {
-	const struct follow_losses losses = follow_losses(question->follow);
+	const struct follow_losses losses = follow_losses(verdict->session->followed.follow);
 
 	return losses.others || losses.sites;
 }
 
 /* Something may have come up that looks like other code, or passes by all probes. */
-static bool was_unseen(const struct verdict_question *question)
+static bool was_unseen(const struct verdict *verdict)
 {
-	const struct follow_losses losses = follow_losses(question->follow);
+	const struct follow_losses losses = follow_losses(verdict->session->followed.follow);
 
-	return losses.unnamed || losses.blind || losses.libraries_unseen || question->unsure;
+	return losses.unnamed || losses.blind || losses.libraries_unseen ||
+	       verdict->session->followed.unsure;
 }
 
-static bool saw_all(const struct verdict_question *question)
+static bool saw_all(const struct verdict *verdict)
 {
-	return question->follow && !was_lost(question) && !was_unseen(question);
+	return verdict->session->followed.follow && !was_lost(verdict) && !was_unseen(verdict);
 }
 
 /* What only a map file names is not known again when the runtime compiles it. */
-static void what_has_no_row(struct verdict *verdict, const struct verdict_question *question)
+static void what_has_no_row(struct verdict *verdict)
 {
-	for (size_t i = 0; i < question->plan->count; i++) {
-		const struct site *site = &question->plan->sites[i];
+	for (size_t i = 0; i < verdict->session->plan.count; i++) {
+		const struct site *site = &verdict->session->plan.sites[i];
 
 		if (site->mechanism != MECHANISM_NONE && site->tier == TIER_R2R &&
 		    !(site->sources & 1u << NAME_SOURCE_METADATA))
-			blame(verdict, question, site, VERDICT_CANNOT_TELL);
+			blame(verdict, site, VERDICT_CANNOT_TELL);
 	}
 }
 
 /* It was probed if it could be, or there were no calls of it that should have been counted. */
-static bool is_known(const struct verdict_question *question, const struct site *site)
+static bool is_known(const struct verdict *verdict, const struct site *site)
 {
-	return plan_find(question->plan, site) ||
-	       (question->follow && follow_came_late(question->follow, site));
+	return plan_find(&verdict->session->plan, site) ||
+	       (verdict->session->followed.follow &&
+		follow_came_late(verdict->session->followed.follow, site));
 }
 
-static void compare_native(struct verdict *verdict, const struct verdict_question *question,
-			   const struct plan *later)
+static void compare_native(struct verdict *verdict, const struct plan *later)
 {
 	for (size_t i = 0; i < later->count; i++) {
 		const struct site *site = &later->sites[i];
 
 		if (site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
-		    !is_known(question, site))
-			blame(verdict, question, site, VERDICT_LOADED_LATER);
+		    !is_known(verdict, site))
+			blame(verdict, site, VERDICT_LOADED_LATER);
 	}
 }
 
-static void compare(struct verdict *verdict, const struct verdict_question *question,
-		    const struct plan *later)
+static void compare(struct verdict *verdict, const struct plan *later)
 {
 	for (size_t i = 0; i < later->count; i++) {
 		const struct site *site = &later->sites[i];
 
 		if (site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
-		    site->state != STATE_REJECTED && !is_known(question, site))
-			blame(verdict, question, site, VERDICT_NEW_CODE);
+		    site->state != STATE_REJECTED && !is_known(verdict, site))
+			blame(verdict, site, VERDICT_NEW_CODE);
 	}
 }
 
-static int what_came_up(struct verdict *verdict, const struct verdict_question *question,
-			struct resolution *later, struct error *err)
+static int what_came_up(struct verdict *verdict, struct resolution *later, struct error *err)
 {
 	_cleanup_(plan_deinit) struct plan plan = { 0 };
 	const struct resolution_query query = {
-		.patterns = question->patterns,
-		.count = question->pattern_count,
-		.nested = question->nested,
-		.known = question->planned,
-		.known_count = question->planned_count,
+		.patterns = verdict->session->asked.patterns,
+		.count = verdict->session->options->request.count,
+		.nested = verdict->session->options->request.nested,
+		.known = verdict->session->asked.planned,
+		.known_count = verdict->session->asked.planned_count,
 	};
 	struct runtime_reach reach;
 	size_t dropped;
@@ -241,15 +240,15 @@ static int what_came_up(struct verdict *verdict, const struct verdict_question *
 	if (result)
 		return result;
 	reach = runtimes_reach(&later->runtimes);
-	compare_native(verdict, question, &plan);
-	if (saw_all(question)) {
-		compare(verdict, question, &plan);
+	compare_native(verdict, &plan);
+	if (saw_all(verdict)) {
+		compare(verdict, &plan);
 	} else if (reach.compiled) {
-		compare(verdict, question, &plan);
+		compare(verdict, &plan);
 		/* What could not be read, or is no more, may have been a body that was run. */
-		what_is_not_sure(verdict, question, &plan, reach.unreadable == 0 && dropped == 0);
+		what_is_not_sure(verdict, &plan, reach.unreadable == 0 && dropped == 0);
 	} else {
-		what_is_not_sure(verdict, question, NULL, false);
+		what_is_not_sure(verdict, NULL, false);
 	}
 	return 0;
 }
@@ -292,39 +291,35 @@ void last_snapshot_destroy(struct last_snapshot *snapshot)
 	free(snapshot);
 }
 
-static int compare_snapshots(struct verdict *verdict, const struct verdict_question *question,
-			     struct error *err)
+static int compare_snapshots(struct verdict *verdict, struct error *err)
 {
-	if (question->snapshot && question->snapshot->is_of_target)
-		return what_came_up(verdict, question, &question->snapshot->resolution, err);
-	if (!saw_all(question))
-		what_is_not_sure(verdict, question, NULL, false);
-	if (!question->snapshot && question->follow && was_unseen(question))
-		blame_all(verdict, question, VERDICT_CANNOT_TELL,
-			  follow_losses(question->follow).libraries_unseen);
+	if (verdict->session->snapshot && verdict->session->snapshot->is_of_target)
+		return what_came_up(verdict, &verdict->session->snapshot->resolution, err);
+	if (!saw_all(verdict))
+		what_is_not_sure(verdict, NULL, false);
+	if (!verdict->session->snapshot && verdict->session->followed.follow && was_unseen(verdict))
+		blame_all(verdict, VERDICT_CANNOT_TELL,
+			  follow_losses(verdict->session->followed.follow).libraries_unseen);
 	return 0;
 }
 
-int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
-		  struct error *err)
+int verdict_reach(struct verdict *verdict, struct error *err)
 {
-	*verdict = (struct verdict){ 0 };
-	verdict->of_sites = calloc(question->plan->count + 1, sizeof(*verdict->of_sites));
+	verdict->of_sites = calloc(verdict->session->plan.count + 1, sizeof(*verdict->of_sites));
 	if (!verdict->of_sites)
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
-	if (question->ended_early)
-		blame_all(verdict, question, VERDICT_ENDED_EARLY, true);
-	what_was_known(verdict, question);
-	what_callers_have(verdict, question);
-	if (question->follow) {
-		what_was_trouble(verdict, question);
-		what_has_no_row(verdict, question);
+	if (verdict->session->problem.text[0])
+		blame_all(verdict, VERDICT_ENDED_EARLY, true);
+	what_was_known(verdict);
+	what_callers_have(verdict);
+	if (verdict->session->followed.follow) {
+		what_was_trouble(verdict);
+		what_has_no_row(verdict);
 		/* Of which method it was is not known. */
-		if (was_lost(question))
-			blame_all(verdict, question, VERDICT_REPORT_LOST,
-				  losses_of_files(question));
+		if (was_lost(verdict))
+			blame_all(verdict, VERDICT_REPORT_LOST, losses_of_files(verdict));
 	}
-	return compare_snapshots(verdict, question, err);
+	return compare_snapshots(verdict, err);
 }
 
 void verdict_deinit(struct verdict *verdict)

@@ -18,8 +18,7 @@
 
 struct error;
 struct follow;
-struct pattern;
-struct plan;
+struct session;
 struct target;
 struct last_snapshot;
 struct site;
@@ -39,6 +38,13 @@ enum verdict_reason {
 };
 
 struct verdict {
+	const struct session *session;
+	/*
+	 * Told of each site that makes counts lower bounds; of what concerns all of them, with
+	 * NULL.
+	 */
+	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
+	void *ctx;
 	size_t sites[VERDICT_REASONS]; /* all 0: every count is exact, but for what was lost */
 	uint32_t *of_sites; /* along the plan's: a bit for each reason. The first of a method has
 			       those of bodies that the plan does not have */
@@ -52,28 +58,12 @@ struct verdict {
 struct last_snapshot *last_snapshot_take(struct target *target, struct follow *follow);
 void last_snapshot_destroy(struct last_snapshot *snapshot);
 
-struct verdict_question {
-	struct last_snapshot *snapshot; /* NULL: the target could not be looked at again */
-	const struct plan *plan;	/* with all that has come up */
-	struct follow *follow;		/* stopped; NULL: what came up was not probed */
-	size_t unsure;			/* bodies that could not be named, and may have matched */
-	struct pattern **patterns;
-	const bool *planned;  /* these two: of which files the plan has the native functions, */
-	size_t planned_count; /* as struct body_query has it */
-	size_t pattern_count;
-	bool nested;
-	bool ended_early;
-	/*
-	 * Told of each site that makes counts lower bounds; of what concerns all of them, with
-	 * NULL.
-	 */
-	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
-	void *ctx;
-};
-
-/* -ENOMEM and the like with @err set; a target that has gone by now is no failure. */
-int verdict_reach(struct verdict *verdict, const struct verdict_question *question,
-		  struct error *err);
+/*
+ * Judge the session's counts, with all that has come up in its plan, once following has stopped; the
+ * caller has set whom to tell. -ENOMEM and the like with @err set; a target that has gone by now is no
+ * failure.
+ */
+int verdict_reach(struct verdict *verdict, struct error *err);
 void verdict_deinit(struct verdict *verdict);
 
 /* Its code in JSON. */
