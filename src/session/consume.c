@@ -146,14 +146,6 @@ static void write_call(struct session *session, const struct hit_event *event,
 	pending->stack = NULL;
 }
 
-static void take_traced(struct session *session, const struct hit_event *event,
-			const struct pending_hit *pending)
-{
-	const struct hit hit = hit_of(session, pending);
-
-	session_trace(session, event, &hit);
-}
-
 static bool take_hit(struct session *session, const struct hit_event *event)
 {
 	const struct session_stacks before = session->stacks;
@@ -173,7 +165,9 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	memcpy(hit->comm, event->comm, EVENT_COMM_BYTES);
 	hit->stack = NULL;
 	if (session->traces) {
-		take_traced(session, event, hit);
+		const struct hit traced = hit_of(session, hit);
+
+		session_trace(session, event, &traced);
 		return true;
 	}
 	/* Of a call that was left otherwise there is none any more. */
@@ -219,10 +213,18 @@ static bool waits(void *ctx)
 	return session_waits_for_files(ctx);
 }
 
-void session_read_counters(struct session *session)
+/* What each site has counted so far, but for those that turned out to be other methods'. */
+static void read_counters(struct session *session)
 {
 	capture_read_counters(session->capture, session->counts.counters);
 	followed_clear_others(session);
+}
+
+void session_read_totals(struct session *session)
+{
+	read_counters(session);
+	for (size_t i = 0; i < session->plan.count; i++)
+		session->counts.fresh[i] = session->counts.counters[i].hits;
 }
 
 /* What has come since the last time, by site. */
@@ -232,7 +234,7 @@ static int read_counts(struct session *session, bool last, struct error *err)
 
 	if (result)
 		return result;
-	session_read_counters(session);
+	read_counters(session);
 	for (size_t i = 0; i < session->plan.count; i++) {
 		if (session->plan.sites[i].mechanism == MECHANISM_NONE)
 			session->counts.printed[i] = 0; /* they were no calls, or others' */

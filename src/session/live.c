@@ -108,17 +108,15 @@ const int *session_live_input(const struct session *session)
 /* All that was counted, since nothing of it has been printed. */
 static int read_totals(struct session *session)
 {
-	struct session_counts *counts = &session->counts;
 	struct session_live *live = session->live;
 	uint64_t elapsed_ns = clock_now_ns() - session->start_ns;
 	int result;
 
-	session_read_counters(session);
-	for (size_t i = 0; i < session->plan.count; i++)
-		counts->fresh[i] = counts->counters[i].hits;
+	session_read_totals(session);
 	session_write_status(session, &live->output, elapsed_ns, false);
 	if (session->options->mode == MODE_COUNT)
-		result = counts_write(&live->output, &session->plan, counts->fresh, NULL, NULL);
+		result = counts_write(&live->output, &session->plan, session->counts.fresh, NULL,
+				      NULL);
 	else
 		result = session_write_latencies(session, &live->output, NULL, NULL);
 	output_kept(&live->output);

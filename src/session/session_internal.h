@@ -332,8 +332,8 @@ int session_add_new(struct session *session);
 int session_make_counters(struct session *session, struct error *err);
 int session_absorb(struct session *session, bool last, struct error *err);
 
-/* What each site has counted so far, but for those that turned out to be other methods'. */
-void session_read_counters(struct session *session);
+/* What sites have counted in the whole run so far to counts.fresh, but for others' methods. */
+void session_read_totals(struct session *session);
 
 /*
  * When others have debug registers (no_registers.c). How many are there for what comes up, as a
