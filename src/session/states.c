@@ -13,40 +13,26 @@ struct transition {
 static const struct transition transitions[] = {
 	{ RUN_ASK, EVENT_PID, RUN_RESOLVE },
 	{ RUN_ASK, EVENT_COMMAND, RUN_HOLD },
-	{ RUN_ASK, EVENT_FAILED, RUN_OVER },
 	{ RUN_RESOLVE, EVENT_DONE, RUN_PLAN },
-	{ RUN_RESOLVE, EVENT_FAILED, RUN_OVER },
 	{ RUN_PLAN, EVENT_DONE, RUN_LOAD },
 	{ RUN_PLAN, EVENT_LIST, RUN_LIST },
 	{ RUN_PLAN, EVENT_DRY_RUN, RUN_DRY_RUN },
-	{ RUN_PLAN, EVENT_FAILED, RUN_OVER },
 	{ RUN_LIST, EVENT_DONE, RUN_OVER },
-	{ RUN_LIST, EVENT_FAILED, RUN_OVER },
 	{ RUN_DRY_RUN, EVENT_DONE, RUN_OVER },
-	{ RUN_DRY_RUN, EVENT_FAILED, RUN_OVER },
 	/* All of a COMMAND's code is still to come: its plan is empty. */
 	{ RUN_HOLD, EVENT_DONE, RUN_LOAD },
-	{ RUN_HOLD, EVENT_FAILED, RUN_OVER },
 	{ RUN_LOAD, EVENT_DONE, RUN_ATTACH },
-	{ RUN_LOAD, EVENT_FAILED, RUN_OVER },
 	{ RUN_ATTACH, EVENT_DONE, RUN_FOLLOW },
-	{ RUN_ATTACH, EVENT_FAILED, RUN_OVER },
 	{ RUN_FOLLOW, EVENT_DONE, RUN_ACTIVATE },
-	{ RUN_FOLLOW, EVENT_FAILED, RUN_OVER },
 	{ RUN_ACTIVATE, EVENT_PID, RUN_CONSUME },
 	{ RUN_ACTIVATE, EVENT_COMMAND, RUN_LET_GO },
-	{ RUN_ACTIVATE, EVENT_FAILED, RUN_OVER },
 	{ RUN_LET_GO, EVENT_DONE, RUN_CONSUME },
-	{ RUN_LET_GO, EVENT_FAILED, RUN_OVER },
 	/* Whatever has ended it, what the target was hit by is taken away in order. */
 	{ RUN_CONSUME, EVENT_DONE, RUN_DETACH },
 	{ RUN_CONSUME, EVENT_FAILED, RUN_DETACH },
 	{ RUN_DETACH, EVENT_DONE, RUN_JUDGE },
-	{ RUN_DETACH, EVENT_FAILED, RUN_OVER },
 	{ RUN_JUDGE, EVENT_DONE, RUN_REPORT },
-	{ RUN_JUDGE, EVENT_FAILED, RUN_OVER },
 	{ RUN_REPORT, EVENT_DONE, RUN_OVER },
-	{ RUN_REPORT, EVENT_FAILED, RUN_OVER },
 
 	{ TARGET_UNKNOWN, EVENT_RESOLVED, TARGET_RESOLVED },
 	{ TARGET_UNKNOWN, EVENT_NO_RUNTIME, TARGET_EARLY },
@@ -61,5 +47,9 @@ bool session_state_change(enum session_state *state, enum session_event event)
 			return true;
 		}
 	}
-	return false;
+	/* A step that fails is the last one but where the table says more. */
+	if (event != EVENT_FAILED || *state >= RUN_OVER)
+		return false;
+	*state = RUN_OVER;
+	return true;
 }
