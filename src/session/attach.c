@@ -22,7 +22,6 @@
 #include "record/record.h"
 #include "session/resolve.h"
 #include "session/session_internal.h"
-#include "session/frame_names.h"
 #include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
@@ -30,7 +29,6 @@
 #include "session/expire.h"
 #include "session/values.h"
 #include "stack/known.h"
-#include "stack/symbols.h"
 
 enum {
 	SETTLE_MS = 10,
@@ -216,20 +214,14 @@ static int start_following(struct session *session, struct error *err)
 
 enum session_event session_follow(struct session *session, struct error *err)
 {
-	const struct symbol_directories directories = session_symbols(session);
-
 	if ((session->command.launch && session_check_holding(session, err)) ||
 	    start_following(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
 	if (!session->followed.follow && !plan_placeable(&session->plan))
 		return session_refuse_unplaceable(session, err);
 	/* What a COMMAND will load has no names yet. */
-	if (!session->command.launch &&
-	    frame_names_create(&session->symbols, &session->resolution, session_lines(session),
-			       &directories, err))
+	if (!session->command.launch && session_name_frames(session, err))
 		return session_fail(session, EXIT_STATUS_ERROR);
-	if (session->symbols)
-		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
 	return EVENT_DONE;
 }
 

@@ -255,25 +255,11 @@ void session_log_ending(const struct session *session);
 bool session_try_resolve(struct session *session);
 bool session_wants_natives(const struct session *session);
 
-/* Which source lines were asked for. */
-static inline enum source_lines session_lines(const struct session *session)
-{
-	return session->options->no_lines    ? LINES_NONE :
-	       session->options->source_maps ? LINES_BY_SOURCE_MAPS :
-					       LINES_AS_COMPILED;
-}
-
-/* Where to look for debug files that are not where the target has them. */
-static inline struct symbol_directories session_symbols(const struct session *session)
-{
-	return (struct symbol_directories){
-		.paths = session->options->symbols,
-		.count = session->options->symbol_count,
-	};
-}
-
 /* What the runtimes have to say of @topic. */
 void session_log_runtimes(const struct session *session, enum runtime_topic topic);
+
+/* Have names for frames of what is resolved (target.c). -ENOMEM with @err set. */
+int session_name_frames(struct session *session, struct error *err);
 
 /* Before a frame is printed: have names for it, if they can be had. */
 void session_prepare_names(struct session *session);

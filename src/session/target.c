@@ -98,19 +98,30 @@ static bool is_outdated(struct session *session)
 	return outdated;
 }
 
+int session_name_frames(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	const struct symbol_directories directories = { options->symbols, options->symbol_count };
+	enum source_lines lines = options->no_lines    ? LINES_NONE :
+				  options->source_maps ? LINES_BY_SOURCE_MAPS :
+							 LINES_AS_COMPILED;
+	int result = frame_names_create(&session->symbols, &session->resolution, lines,
+					&directories, err);
+
+	if (result == 0)
+		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
+	return result;
+}
+
 void session_prepare_names(struct session *session)
 {
-	const struct symbol_directories directories = session_symbols(session);
-
 	if (is_outdated(session))
 		(void)session_try_resolve(session);
 	if (session->symbols)
 		return;
 	if (session->known == TARGET_UNKNOWN && !resolve(session, session_wants_natives(session)))
 		return;
-	if (frame_names_create(&session->symbols, &session->resolution, session_lines(session),
-			       &directories, NULL) == 0)
-		symbols_watch_codes(session->symbols, capture_code_versions(session->capture));
+	(void)session_name_frames(session, NULL);
 	session->stacks.stale = true;
 }
 
