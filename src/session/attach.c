@@ -359,26 +359,24 @@ static size_t placed_since(const struct session *session)
 /* The first one, or @all. */
 static void log_refused(const struct plan *plan, bool all)
 {
-	const struct site *first = NULL;
 	size_t count = 0;
 
+	for (size_t i = 0; i < plan->count; i++)
+		count += plan->sites[i].reason == REASON_KERNEL_REFUSED;
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
 
 		if (site->reason != REASON_KERNEL_REFUSED)
 			continue;
-		if (all)
+		if (count > 1 && !all) {
 			log_print(
-				"the kernel refused %s (%s): error %d (--self-test says what it offers)",
-				site->method, site->image, site->kernel_error);
-		first = count++ ? first : site;
-	}
-	if (count == 1 && !all)
+				"the kernel refused %s (%s): error %d, and %zu more (-v names them)",
+				site->method, site->image, site->kernel_error, count - 1);
+			return;
+		}
 		log_print("the kernel refused %s (%s): error %d (--self-test says what it offers)",
-			  first->method, first->image, first->kernel_error);
-	else if (count && !all)
-		log_print("the kernel refused %s (%s): error %d, and %zu more (-v names them)",
-			  first->method, first->image, first->kernel_error, count - 1);
+			  site->method, site->image, site->kernel_error);
+	}
 }
 
 static void log_attached(struct session *session)
