@@ -74,7 +74,8 @@ enum session_event session_load(struct session *session, struct error *err)
 
 enum session_event session_attach(struct session *session, struct error *err)
 {
-	int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds)), result;
+	_cleanup_free_ int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds));
+	int result;
 
 	/* Attaching may take a while. */
 	expire_in(session->guard, session->options->expire_ns + EXPIRE_ATTACH_NS);
@@ -93,7 +94,6 @@ enum session_event session_attach(struct session *session, struct error *err)
 	result = session_make_private(session, err);
 	if (result == 0)
 		result = capture_attach(session->capture, fds, session_private_fd(session), err);
-	free(fds);
 	/* Each probe is in its place, and nothing else has changed meanwhile. */
 	if (result == 0 && session_check_private(session)) {
 		*err = session->problem;
@@ -241,7 +241,7 @@ static void log_turns(const struct session *session)
 {
 	const struct follow *follow = session->followed.follow;
 	size_t waiting = session->followed.waiting;
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	if (session->options->share_ns) {
 		if (waiting)
@@ -280,7 +280,6 @@ static void log_turns(const struct session *session)
 	if (!options_may_remap(session->options))
 		text_add(&text, "; --remap needs no register");
 	log_print("%s", text_chars(&text));
-	text_deinit(&text);
 }
 
 static void print_range(struct text *text, struct capture_cost_range range)
@@ -296,7 +295,7 @@ static void print_range(struct text *text, struct capture_cost_range range)
 static void log_costs(const struct session *session)
 {
 	const struct capture_costs costs = capture_costs(session->capture);
-	struct text entry = { 0 }, exit = { 0 };
+	_cleanup_(text_deinit) struct text entry = { 0 }, exit = { 0 };
 
 	print_range(&entry, costs.entry);
 	print_range(&exit, costs.exit);
@@ -312,8 +311,6 @@ static void log_costs(const struct session *session)
 		log_print(
 			"what probes take could not be measured, so take a small duration for what it is: %s",
 			costs.problem);
-	text_deinit(&entry);
-	text_deinit(&exit);
 }
 
 /* Of an async method, or an iterator, what runs is its state machine, a step at a time. */
@@ -386,7 +383,7 @@ static void log_attached(struct session *session)
 						     session->target.process.comm;
 	size_t attached = capture_site_count(session->capture) + placed_since(session);
 	size_t missed = 0, later = 0, breakpoints = 0, lacking = 0;
-	struct text not_probed = { 0 };
+	_cleanup_(text_deinit) struct text not_probed = { 0 };
 
 	log_refused(plan, session->options->verbose);
 	if (capture_breakpoint_problem(session->capture))
@@ -421,7 +418,6 @@ static void log_attached(struct session *session)
 		log_print("attached %zu site%s to %d (%s) by %s%s", attached,
 			  attached == 1 ? "" : "s", session->pid, comm,
 			  capture_means(session->capture), text_chars(&not_probed));
-	text_deinit(&not_probed);
 	if (plan->timed)
 		log_costs(session);
 }

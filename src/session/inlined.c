@@ -79,8 +79,8 @@ static bool add_sentence(struct text *sentence, const struct resolution *resolut
 
 void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to)
 {
-	struct told *methods = calloc(plan->count + 1, sizeof(*methods));
-	struct text first = { 0 }, other = { 0 };
+	_cleanup_free_ struct told *methods = calloc(plan->count + 1, sizeof(*methods));
+	_cleanup_(text_deinit) struct text first = { 0 }, other = { 0 };
 	size_t count, told = 0;
 
 	if (!methods)
@@ -100,9 +100,6 @@ void inlined_log(const struct resolution *resolution, const struct plan *plan, b
 			text_printf(&first, "; so it is with %zu more (-v names them)", told - 1);
 		fprintf(to, "place-probe: %s\n", text_chars(&first));
 	}
-	text_deinit(&first);
-	text_deinit(&other);
-	free(methods);
 }
 
 /* The same type and name, whatever the parameters: those stand together in the plan's by_method. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -88,7 +89,7 @@ static double *watched_shares(const struct session *session, const struct verdic
 static void describe_call_inlined(const struct session *session, const struct site *site,
 				  struct text *out)
 {
-	struct text function = { 0 };
+	_cleanup_(text_deinit) struct text function = { 0 };
 	bool known = session->known == TARGET_RESOLVED &&
 		     runtimes_native_function(&session->resolution.runtimes, &site->id, &function);
 
@@ -97,7 +98,6 @@ static void describe_call_inlined(const struct session *session, const struct si
 		    "function themselves, and those calls were not seen%s%s%s",
 		    site->method, known ? " ('" : "", known ? text_chars(&function) : "",
 		    known ? "' has all calls)" : "");
-	text_deinit(&function);
 }
 
 static const char *const missed[VERDICT_REASONS] = {
@@ -191,7 +191,8 @@ static void on_doubt(void *ctx, const struct site *site, enum verdict_reason rea
 {
 	struct judgement *judgement = ctx;
 	const struct session *session = judgement->verdict.session;
-	struct text what = { 0 }, *first = &judgement->first[reason];
+	_cleanup_(text_deinit) struct text what = { 0 };
+	struct text *first = &judgement->first[reason];
 
 	if (!site) {
 		judgement->anywhere[reason] = true;
@@ -201,7 +202,6 @@ static void on_doubt(void *ctx, const struct site *site, enum verdict_reason rea
 	} else if (first->length == 0) {
 		describe(session, site, reason, first);
 	}
-	text_deinit(&what);
 }
 
 static size_t count_methods(const struct session *session, const struct verdict *verdict,
@@ -248,7 +248,8 @@ static void say_together(struct judgement *judgement, enum verdict_reason reason
 	const struct verdict *verdict = &judgement->verdict;
 	const struct session *session = verdict->session;
 	size_t count = verdict->sites[reason] - judgement->anywhere[reason];
-	struct text what = { 0 }, *first = &judgement->first[reason];
+	_cleanup_(text_deinit) struct text what = { 0 };
+	struct text *first = &judgement->first[reason];
 
 	if (judgement->anywhere[reason]) {
 		describe_anywhere(reason, &what);
@@ -265,7 +266,6 @@ static void say_together(struct judgement *judgement, enum verdict_reason reason
 			text_printf(first, "; so it is with %zu more (-v names them)", count - 1);
 		say(first);
 	}
-	text_deinit(&what);
 }
 
 int judgement_reach(struct judgement *judgement, struct session *session, struct error *err)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -42,7 +43,7 @@ static bool is_named(const struct session *session, size_t number)
 /* What came up was not in its place when the plan got it: see what its first instruction is. */
 static bool is_probeable(const struct session *session, struct site *site)
 {
-	uint8_t *bytes =
+	_cleanup_free_ uint8_t *bytes =
 		memory_read_once(session->target.memory, site->address.value, INSTRUCTION_BYTES);
 	const struct span code = { bytes, INSTRUCTION_BYTES };
 
@@ -50,7 +51,6 @@ static bool is_probeable(const struct session *session, struct site *site)
 		return false;
 	site->cost = insn_probe_cost(code);
 	site->patchable = insn_is_patchable(code);
-	free(bytes);
 	return site_takes_remapped(&session->plan, site) &&
 	       !resolution_jumps_to_entry(&session->resolution, site->address, site->size);
 }
@@ -232,8 +232,9 @@ static int attach(struct session *session, const struct private_place *places, s
 static int move(struct session *session)
 {
 	struct session_remap *remap = &session->remap;
-	struct private_place *places = calloc(count_probes(session) + 1, sizeof(*places));
-	struct maps maps = { 0 };
+	_cleanup_free_ struct private_place *places =
+		calloc(count_probes(session) + 1, sizeof(*places));
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
 	struct error why = { .text = "" };
 	size_t count = 0;
 	int result = places ? maps_read(&maps, &session->target.process, &why) : -ENOMEM;
@@ -242,17 +243,14 @@ static int move(struct session *session)
 		count = keep_places(session, &maps, places);
 		result = count ? make_private(session, places, count, &why) : -ENOENT;
 	}
-	maps_deinit(&maps);
 	if (result) {
 		if (why.text[0] && !remap->told && process_is_alive(&session->target.process))
 			log_print("what was compiled last keeps its debug registers: %s", why.text);
 		remap->told |= why.text[0] != 0;
 		abandon(session);
-		free(places);
 		return 0;
 	}
 	result = attach(session, places, count, &session->problem);
-	free(places);
 	if (result)
 		return private_code_is_gone(remap->code) ? 0 : result;
 	remap->moving = true;

@@ -265,10 +265,9 @@ void session_log_private(size_t probes, const struct inject_outcome *outcome)
 int session_make_private(struct session *session, struct error *err)
 {
 	size_t count = list_places(&session->plan, NULL);
+	_cleanup_free_ struct private_place *places = NULL;
 	struct inject_outcome outcome = { 0 };
-	struct private_place *places;
 	struct error why = { .text = "" };
-	int result;
 
 	if (count == 0)
 		return 0;
@@ -276,17 +275,13 @@ int session_make_private(struct session *session, struct error *err)
 	if (!places)
 		return error_set(err, -ENOMEM, "no memory for %zu probes", count);
 	list_places(&session->plan, places);
-	result = private_code_create(&session->remap.code, &session->target.process, places, count,
-				     &outcome, &why);
-	if (result == 0 && session_note_copies(session, places, count, err)) {
-		free(places);
-		return -ENOMEM;
-	}
-	free(places);
-	if (result) {
+	if (private_code_create(&session->remap.code, &session->target.process, places, count,
+				&outcome, &why)) {
 		do_without(session, &why);
 		return 0;
 	}
+	if (session_note_copies(session, places, count, err))
+		return -ENOMEM;
 	session_log_private(count, &outcome);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "code/insn.h"
 #include "method/pattern.h"
@@ -187,13 +188,12 @@ int resolution_plan(struct resolution *resolution, const struct resolution_query
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size)
 {
-	uint8_t *bytes = size <= CODE_MAX_BYTES ?
-				 memory_read_once(resolution->target->memory, start.value, size) :
-				 NULL;
-	bool jumps = bytes && insn_jumps_to_entry((struct span){ bytes, size }, 0);
+	_cleanup_free_ uint8_t *bytes =
+		size <= CODE_MAX_BYTES ?
+			memory_read_once(resolution->target->memory, start.value, size) :
+			NULL;
 
-	free(bytes);
-	return jumps;
+	return bytes && insn_jumps_to_entry((struct span){ bytes, size }, 0);
 }
 
 /* The runtime writes its code through one mapping of a memfd and runs it through another. */
