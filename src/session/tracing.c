@@ -239,20 +239,12 @@ void session_trace(struct session *session, const struct hit_event *event, const
 	forget(traces, thread);
 }
 
-static void count_thread(const void *node, VISIT which, void *count)
-{
-	(void)node;
-	*(size_t *)count += which == postorder || which == leaf;
-}
-
 void session_traces_log(const struct session *session)
 {
 	const struct session_traces *traces = session->traces;
-	size_t under_way = 0;
 
 	if (!traces)
 		return;
-	twalk_r(traces->threads, count_thread, &under_way);
 	if (traces->incomplete)
 		log_print(
 			"%" PRIu64
@@ -262,7 +254,7 @@ void session_traces_log(const struct session *session)
 		log_print("%" PRIu64
 			  " traces are not shown for want of memory (ask for fewer --calls)",
 			  traces->no_memory);
-	if (under_way)
+	if (traces->thread_count)
 		log_print("%zu traces had not ended, and are not shown (-d gives them more time)",
-			  under_way);
+			  traces->thread_count);
 }
