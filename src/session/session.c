@@ -130,17 +130,14 @@ static int close_output(struct session *session, struct error *err)
 }
 
 /* What may be refused at once, and what is to be before we change anything about ourselves. */
-static int begin(struct session *session, struct error *err)
+static bool begin(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;
-	int result = session_listen(session, err);
+	int result = 0;
 
-	if (result == 0)
-		result = session_start_fetching(session, err);
-	if (result == 0)
-		result = open_output(session, err);
-	if (result)
-		return result;
+	if (session_listen(session, err) || session_start_fetching(session, err) ||
+	    open_output(session, err))
+		return false;
 	/* The program is to be started as we were. */
 	if (options->command)
 		result = launch_create(&session->command.launch, options->command, err);
@@ -152,7 +149,7 @@ static int begin(struct session *session, struct error *err)
 		(void)close_output(session, NULL);
 		launch_destroy(session->command.launch);
 	}
-	return result;
+	return result == 0;
 }
 
 /* Nobody's code is mapped anew unasked where it may be gone if that fails. */
@@ -179,7 +176,7 @@ enum exit_status session_run(struct options *options, struct error *err)
 
 	choose_remap(options);
 	programs_tell(options->verbose);
-	if (begin(&session, err)) {
+	if (!begin(&session, err)) {
 		session_stop_serving(&session);
 		session_stop_fetching(&session);
 		return EXIT_STATUS_ERROR;
