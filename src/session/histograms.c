@@ -17,7 +17,7 @@
 #include "bpf/by.h"
 #include "session/counts.h"
 #include "session/session_internal.h"
-#include "session/values.h"
+#include "session/values_internal.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "value/by.h"
@@ -61,14 +61,14 @@ struct by_values {
 
 static char *text_of(const struct session *session, const struct by_key *key)
 {
-	const struct value_type *type = session_values_by(session, key->program);
+	const struct method_values *method = values_of_program(session->values, key->program);
 	struct text text = { 0 };
 	char *copy;
 
-	if (!type)
+	if (!method || !method->by)
 		return NULL;
-	value_by_add(type, key, session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT,
-		     &text);
+	value_by_add(method->by, key,
+		     session->options->format == FORMAT_JSON ? VALUE_JSON : VALUE_TEXT, &text);
 	copy = text_ok(&text) ? strdup(text_chars(&text)) : NULL;
 	text_deinit(&text);
 	return copy;

@@ -339,13 +339,6 @@ void session_values_add(struct session *session)
 	session_async_add(session);
 }
 
-const struct value_type *session_values_by(const struct session *session, uint32_t program)
-{
-	const struct method_values *method = values_of_program(session->values, program);
-
-	return method ? method->by : NULL;
-}
-
 const char *session_values_why(const struct session *session, const char *method)
 {
 	const struct session_values *values = session->values;
@@ -370,7 +363,7 @@ int session_values_check(const struct session *session, struct error *err)
 void session_values_log(const struct session *session)
 {
 	const struct session_values *values = session->values;
-	size_t shown = 0, count = 0;
+	size_t count = 0;
 	bool all = session->options->verbose;
 
 	/* Of others it is told how many calls are undecided. */
@@ -381,12 +374,10 @@ void session_values_log(const struct session *session)
 
 		if (!method->why)
 			continue;
-		if (count++ < WHY_SHOWN || all) {
+		if (count++ < WHY_SHOWN || all)
 			log_print("%s is shown without values: %s (docs/limits.md tells more)",
 				  method->name, method->why);
-			shown++;
-		}
 	}
-	if (count > shown)
-		log_print("and so are %zu more methods (-v names them)", count - shown);
+	if (count > WHY_SHOWN && !all)
+		log_print("and so are %zu more methods (-v names them)", count - WHY_SHOWN);
 }

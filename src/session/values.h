@@ -43,10 +43,6 @@ void session_values_write(struct session *session, const struct hit_event *event
 /* Why nothing is known of what @method is given; NULL: it is known. */
 const char *session_values_why(const struct session *session, const char *method);
 
-/* --by=EXPR: the type of the value that program @program takes; NULL: there is none. */
-struct value_type;
-const struct value_type *session_values_by(const struct session *session, uint32_t program);
-
 /* At the end, with -v: of which methods values were not to be had, and why. */
 void session_values_log(const struct session *session);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What values.c, which has the programs of methods, shares with values_write.c, which has calls. */
+/*
+ * What values.c, which has the programs of methods, shares with values_write.c, which has calls, and
+ * with histograms.c, which has them by value.
+ */
 #ifndef SESSION_VALUES_INTERNAL_H
 #define SESSION_VALUES_INTERNAL_H
 
