@@ -59,15 +59,12 @@ static int print_counts(struct session *session, const struct judgement *judgeme
 
 static void log_followed(const struct session *session, const double *watched)
 {
-	uint64_t *calls = calloc(session->plan.count + 1, sizeof(*calls));
+	const uint64_t *calls = session->counts.printed;
 
-	for (size_t i = 0; calls && i < session->plan.count; i++)
-		calls[i] = session->counts.counters[i].hits;
-	if (calls && session->options->verbose)
+	if (session->options->verbose)
 		counts_log_tiers(&session->plan, calls);
-	if (calls && watched)
+	if (watched)
 		inlined_hint(&session->plan, calls, watched, session->options->verbose);
-	free(calls);
 	if (session->followed.follow && session->options->verbose)
 		followed_log_times(session);
 }
@@ -75,7 +72,7 @@ static void log_followed(const struct session *session, const double *watched)
 /* Those that do not go to the thread's start, and why. */
 static void log_stacks(const struct output_stacks *stacks)
 {
-	struct text reasons = { 0 };
+	_cleanup_(text_deinit) struct text reasons = { 0 };
 	uint64_t all = 0, cut = 0;
 
 	for (enum stack_end end = 0; stacks && end < STACK_ENDS; end++) {
@@ -96,7 +93,6 @@ static void log_stacks(const struct output_stacks *stacks)
 			" frames were found by frame pointers, for want of unwind information: callers "
 			"may be missing before them (run again, now that their code is loaded)",
 			stacks->guessed);
-	text_deinit(&reasons);
 }
 
 static void log_evicted(const struct session *session)
