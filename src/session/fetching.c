@@ -17,12 +17,8 @@
 
 int session_start_fetching(struct session *session, struct error *err)
 {
-	struct session_fetching *fetching = &session->fetching;
-	int result = 0;
-
-	if (session->options->debuginfod)
-		result = debuginfod_start(&fetching->debuginfod, err);
-	return result;
+	return session->options->debuginfod ? debuginfod_start(&session->fetching.debuginfod, err) :
+					      0;
 }
 
 int session_hold_target(struct session *session, struct error *err)

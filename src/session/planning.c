@@ -262,17 +262,16 @@ static enum exit_status check_plan(const struct session *session, struct error *
 			  unmatched - UNMATCHED_SHOWN);
 	if (matched || session->options->wait)
 		return EXIT_STATUS_OK;
-	if (session->asked.methods.count == 0) {
+	if (session->asked.methods.count == 0)
 		error_fill(
 			err,
 			"%s matched in the files that process %d has mapped (--wait waits for libraries that it loads later)",
 			what, session->pid);
-		return EXIT_STATUS_NO_MATCH;
-	}
-	error_fill(
-		err,
-		"%s matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
-		what, runtimes_reach(&session->resolution.runtimes).images, session->pid);
+	else
+		error_fill(
+			err,
+			"%s matched in %zu managed images of process %d: look for names with --list and a glob, or give --wait for what is loaded later",
+			what, runtimes_reach(&session->resolution.runtimes).images, session->pid);
 	return EXIT_STATUS_NO_MATCH;
 }
 
