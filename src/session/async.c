@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "bpf/event.h"
-#include "capture/capture.h"
-#include "output/output.h"
 #include "runtime/runtime.h"
 #include "session/async_calls.h"
 #include "session/call_name.h"

@@ -4,12 +4,8 @@
  * attach.c has probed what will tell of its code; then it is let go. What it came to is told last.
  */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "capture/capture.h"
-#include "base/error.h"
 #include "follow/follow.h"
-#include "method/pattern.h"
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "target/launch.h"

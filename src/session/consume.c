@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/expire.h"
 #include "session/pending.h"
-#include "output/output.h"
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/values.h"

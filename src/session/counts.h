@@ -6,7 +6,6 @@
 #ifndef SESSION_COUNTS_H
 #define SESSION_COUNTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

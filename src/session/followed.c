@@ -3,7 +3,6 @@
  * Between follow/ and the plan, while consume.c consumes: sites that come up are taken over, named,
  * and retired when their modules are gone.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +11,9 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "base/clock.h"
-#include "method/pattern.h"
 #include "runtime/runtime.h"
-#include "base/error.h"
 #include "follow/follow.h"
-#include "method/method_name.h"
-#include "plan/plan.h"
 #include "probe/breakpoint_event.h"
-#include "session/resolve.h"
 #include "session/session_internal.h"
 #include "base/log.h"
 

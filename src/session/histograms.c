@@ -8,12 +8,8 @@
 #include <string.h>
 
 #include "bpf/event.h"
-#include "base/error.h"
 #include "base/sorted.h"
-#include "stack/stack.h"
 #include "latency/latency.h"
-#include "plan/timed.h"
-#include "record/record.h"
 #include "bpf/by.h"
 #include "session/counts.h"
 #include "session/session_internal.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "follow/follow.h"

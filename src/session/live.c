@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "capture/capture.h"
 #include "output/live.h"
 #include "probe/breakpoints.h"
 #include "screen/screen.h"

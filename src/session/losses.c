@@ -3,7 +3,6 @@
 #include "session/losses.h"
 
 #include "base/shortage.h"
-#include "capture/capture.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"
 

@@ -4,13 +4,10 @@
  * is named at once; from time to time, and at the end, how many there were goes to the output.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/shortage.h"
 #include "bpf/event.h"
-#include "output/output.h"
 #include "session/session_internal.h"
-#include "stack/known.h"
 
 /* What a slot counts. */
 struct merged_stack {

@@ -2,8 +2,6 @@
 /* When others have the debug registers that a run needs. */
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
-#include "capture/capture.h"
-#include "base/error.h"
 #include "follow/follow.h"
 #include "plan/timed.h"
 #include "base/log.h"

@@ -7,16 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
 #include "capture/opening.h"
 #include "probe/breakpoints.h"
-#include "probe/uprobes.h"
-#include "base/error.h"
 #include "base/progress.h"
 #include "base/shortage.h"
 #include "session/inlined.h"
-#include "method/pattern.h"
-#include "session/resolve.h"
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"

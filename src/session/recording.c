@@ -3,7 +3,6 @@
  * What --record needs beside the records that go to the output: which process it is, and totals
  * that are there whatever is printed, and even if place-probe is killed. For consume.c.
  */
-#include "base/error.h"
 #include "record/record.h"
 #include "session/counts.h"
 #include "session/session_internal.h"

@@ -10,7 +10,6 @@
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "capture/opening.h"
 #include "follow/follow.h"
@@ -20,7 +19,6 @@
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "runtime/sealed.h"
-#include "session/resolve.h"
 #include "session/session_internal.h"
 #include "target/settle.h"
 

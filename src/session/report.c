@@ -5,20 +5,16 @@
  */
 #include "session/session_internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
-#include "follow/follow.h"
 #include "session/counts.h"
 #include "session/inlined.h"
 #include "session/judgement.h"
 #include "session/losses.h"
 #include "stack/known.h"
-#include "output/output.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "session/values.h"

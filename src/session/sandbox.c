@@ -7,11 +7,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "broker/broker.h"
 #include "debuginfod/debuginfod.h"
-#include "output/output.h"
 #include "session/session_internal.h"
 #include "target/launch.h"
 #include "target/privileges.h"

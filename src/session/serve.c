@@ -5,7 +5,6 @@
  * then, on this thread, as they are at the end of an interval. The target is not looked at for it.
  */
 #include "base/log.h"
-#include "output/output.h"
 #include "output/serve.h"
 #include "session/session_internal.h"
 

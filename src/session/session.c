@@ -7,17 +7,12 @@
 #include <stdlib.h>
 
 #include "broker/broker.h"
-#include "capture/capture.h"
 #include "capture/opening.h"
-#include "base/error.h"
 #include "stack/symbols.h"
-#include "method/pattern.h"
-#include "output/output.h"
 #include "base/progress.h"
 #include "probe/programs.h"
 #include "record/record.h"
 #include "session/pending.h"
-#include "session/resolve.h"
 #include "session/session_internal.h"
 #include "session/values.h"
 #include "session/verdict.h"

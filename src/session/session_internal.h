@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the steps of a run share (session.c takes them): what each of them owns, and what they ask
- * of each other.
+ * of each other. What it includes for that they all have by it.
  */
 #ifndef SESSION_SESSION_INTERNAL_H
 #define SESSION_SESSION_INTERNAL_H

@@ -4,7 +4,6 @@
  * what becomes of each.
  */
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "stack/known.h"

@@ -8,10 +8,7 @@
 #include "stack/symbols.h"
 #include "session/frame_names.h"
 #include "follow/follow.h"
-#include "method/pattern.h"
 #include "session/session_internal.h"
-#include "session/values.h"
-#include "unwind/tables.h"
 #include "stack/known.h"
 
 bool session_wants_natives(const struct session *session)

@@ -3,7 +3,6 @@
  * The record of what is traced, for formats that say so themselves: which process, what was asked
  * for, for how long, and how many bodies of each tier that were. Between the attach and the report.
  */
-#include "output/output.h"
 #include "session/session_internal.h"
 #include "target/launch.h"
 

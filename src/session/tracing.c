@@ -5,14 +5,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/sorted.h"
 #include "base/tree.h"
 #include "base/vector.h"
 #include "bpf/event.h"
-#include "output/output.h"
-#include "plan/plan.h"
 #include "session/session_internal.h"
 #include "session/trace_tree.h"
 

@@ -3,19 +3,16 @@
 #include "session/values.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/sorted.h"
 #include "base/tree.h"
 #include "base/vector.h"
-#include "capture/capture.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"
 #include "session/values_internal.h"

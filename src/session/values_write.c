@@ -3,8 +3,6 @@
 #include "session/values_internal.h"
 
 #include "bpf/event.h"
-#include "capture/capture.h"
-#include "output/output.h"
 #include "runtime/runtime.h"
 #include "session/session_internal.h"
 #include "session/values.h"

@@ -7,13 +7,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "follow/follow.h"
-#include "method/pattern.h"
-#include "session/resolve.h"
 #include "session/session_internal.h"
 
 enum { SNAPSHOTS_MAX = 3 };

@@ -12,7 +12,6 @@
 #ifndef SESSION_VERDICT_H
 #define SESSION_VERDICT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
