@@ -53,31 +53,6 @@ static enum exit_status run(struct session *session, struct error *err)
 	return session->status;
 }
 
-static void asked_deinit(struct session_asked *asked, size_t count)
-{
-	patterns_destroy(asked->patterns, count);
-	free(asked->matched);
-	free(asked->native);
-	free(asked->methods.patterns);
-	free(asked->method_patterns);
-	free(asked->planned);
-}
-
-static void command_deinit(struct session_command *command)
-{
-	free(command->program);
-	free(command->loader);
-	launch_destroy(command->launch);
-}
-
-static void counts_deinit(struct session_counts *counts)
-{
-	free(counts->counters);
-	free(counts->printed);
-	free(counts->fresh);
-	latencies_deinit(&counts->latencies);
-}
-
 static void session_deinit(struct session *session)
 {
 	session_stop_serving(session);
@@ -95,12 +70,22 @@ static void session_deinit(struct session *session)
 	session_async_destroy(session->async);
 	free(session->merged.stacks);
 	unwind_tables_destroy(session->stacks.tables);
-	counts_deinit(&session->counts);
+	free(session->counts.counters);
+	free(session->counts.printed);
+	free(session->counts.fresh);
+	latencies_deinit(&session->counts.latencies);
 	plan_deinit(&session->plan);
 	resolution_deinit(&session->resolution);
 	target_deinit(&session->target);
-	asked_deinit(&session->asked, session->options->request.count);
-	command_deinit(&session->command);
+	patterns_destroy(session->asked.patterns, session->options->request.count);
+	free(session->asked.matched);
+	free(session->asked.native);
+	free(session->asked.methods.patterns);
+	free(session->asked.method_patterns);
+	free(session->asked.planned);
+	free(session->command.program);
+	free(session->command.loader);
+	launch_destroy(session->command.launch);
 }
 
 static int open_output(struct session *session, struct error *err)
