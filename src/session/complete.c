@@ -34,16 +34,15 @@ static void write_process(void *ctx, pid_t pid, const char *comm)
 static int take_name(void *ctx, const char *name)
 {
 	struct names *names = ctx;
-	char **last;
+	char *copy;
 
 	if (names->count && strcmp(names->list[names->count - 1], name) == 0)
 		return 0;
-	if (!vector_add(&names->list, &names->count, &names->capacity, NULL))
-		return -ENOMEM;
-	last = &names->list[names->count - 1];
-	*last = strdup(name);
-	names->count -= !*last;
-	return *last ? 0 : -ENOMEM;
+	copy = strdup(name);
+	if (copy && vector_add(&names->list, &names->count, &names->capacity, copy))
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 static int by_name(const void *left, const void *right)

@@ -270,23 +270,18 @@ static enum exit_status check_plan(const struct session *session, struct error *
 	return EXIT_STATUS_NO_MATCH;
 }
 
-/* Of the sites [first, end) of plan->by_method: the newest body has come since they were read. */
-static bool is_behind(const struct plan *plan, size_t first, size_t end)
-{
-	for (size_t i = first; i < end; i++) {
-		if (plan->by_method[i]->reason != REASON_SUPERSEDED)
-			return false;
-	}
-	return true;
-}
-
+/* Has the newest body of a method come since they were read? */
 static bool has_newer(const struct plan *plan)
 {
 	size_t end;
 
 	for (size_t first = 0; first < plan->count; first = end) {
+		size_t superseded = 0;
+
 		end = plan_method_end(plan, first);
-		if (is_behind(plan, first, end))
+		for (size_t i = first; i < end; i++)
+			superseded += plan->by_method[i]->reason == REASON_SUPERSEDED;
+		if (superseded == end - first)
 			return true;
 	}
 	return false;
