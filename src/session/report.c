@@ -33,11 +33,6 @@ static const char *end_text(enum capture_end end)
 	}
 }
 
-static const char *bound_code(unsigned int reason)
-{
-	return verdict_reason_code((enum verdict_reason)reason);
-}
-
 static int print_counts(struct session *session, const struct judgement *judgement,
 			struct error *err)
 {
@@ -45,7 +40,7 @@ static int print_counts(struct session *session, const struct judgement *judgeme
 		.of_sites = judgement->watched ? judgement->verdict.of_sites : NULL,
 		.unjudged = 1U << VERDICT_ENDED_EARLY,
 		.reasons = VERDICT_REASONS,
-		.code = bound_code,
+		.code = verdict_reason_code,
 		.watched = judgement->watched,
 		.all_calls = session->counts.printed,
 	};
@@ -238,9 +233,9 @@ static void log_filtered(const struct session *session, const struct output_filt
 
 /* The report ---------------------------------------------------------------------------------- */
 
-static enum exit_status finish(struct session *session, struct judgement *judgement,
-			       struct error *err)
+enum exit_status session_write_report(struct session *session, struct error *err)
 {
+	_cleanup_(judgement_deinit) struct judgement judgement = { 0 };
 	uint64_t calls = 0, lost = 0, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
@@ -283,9 +278,9 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 	log_stacks(stacks);
 	session_log_runtimes(session, RUNTIME_LOG_LINES);
 	/* For want of memory: what was collected is printed all the same, as far as that goes. */
-	failed = judgement_reach(judgement, session, err) != 0;
-	log_followed(session, judgement->watched);
-	failed |= print_counts(session, judgement, err) != 0;
+	failed = judgement_reach(&judgement, session, err) != 0;
+	log_followed(session, judgement.watched);
+	failed |= print_counts(session, &judgement, err) != 0;
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
 	session_write_traced(session);
@@ -296,12 +291,12 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 						 .calls = calls,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
-						 .lower_bound = judgement->codes,
+						 .lower_bound = judgement.codes,
 						 .stacks = stacks,
 					 });
 	if (failed)
 		return EXIT_STATUS_ERROR;
-	if (!session->options->strict || (count == 0 && known && !judgement->codes[0]))
+	if (!session->options->strict || (count == 0 && known && !judgement.codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(
 		err, 0,
@@ -309,13 +304,4 @@ static enum exit_status finish(struct session *session, struct judgement *judgem
 		known ? "counts are lower bounds (--strict): the lines above say why" :
 			"counts of asynchronous calls are not exact (--strict): the lines above say why");
 	return EXIT_STATUS_LOST;
-}
-
-enum exit_status session_write_report(struct session *session, struct error *err)
-{
-	struct judgement judgement = { 0 };
-	enum exit_status status = finish(session, &judgement, err);
-
-	judgement_deinit(&judgement);
-	return status;
 }

@@ -324,7 +324,7 @@ void verdict_deinit(struct verdict *verdict)
 	*verdict = (struct verdict){ 0 };
 }
 
-const char *verdict_reason_code(enum verdict_reason reason)
+const char *verdict_reason_code(unsigned int reason)
 {
 	static const char *const codes[VERDICT_REASONS] = {
 		[VERDICT_NOT_PROBED] = "not-probed",

@@ -65,7 +65,7 @@ void last_snapshot_destroy(struct last_snapshot *snapshot);
 int verdict_reach(struct verdict *verdict, struct error *err);
 void verdict_deinit(struct verdict *verdict);
 
-/* Its code in JSON. */
-const char *verdict_reason_code(enum verdict_reason reason);
+/* The code in JSON of an enum verdict_reason, for struct count_bounds. */
+const char *verdict_reason_code(unsigned int reason);
 
 #endif
