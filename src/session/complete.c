@@ -34,14 +34,14 @@ static void write_process(void *ctx, pid_t pid, const char *comm)
 static int take_name(void *ctx, const char *name)
 {
 	struct names *names = ctx;
-	char *copy;
 
 	if (names->count && strcmp(names->list[names->count - 1], name) == 0)
 		return 0;
-	copy = strdup(name);
-	if (copy && vector_add(&names->list, &names->count, &names->capacity, copy))
+	if (!vector_add(&names->list, &names->count, &names->capacity, strdup(name)))
+		return -ENOMEM;
+	if (names->list[names->count - 1])
 		return 0;
-	free(copy);
+	names->count--;
 	return -ENOMEM;
 }
 
