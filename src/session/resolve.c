@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Between the steps of a run and the runtimes: which there are, what they know of the target (for
- * planning.c and target.c), and the bodies that match a pattern, which go to plan/.
+ * planning.c and target.c), the bodies that match a pattern, which go to plan/, and the names of
+ * frames, for which stack/ asks.
  */
 #include "session/resolve.h"
 
@@ -15,6 +16,7 @@
 #include "runtime/dotnet/dotnet.h"
 #include "runtime/native/native.h"
 #include "runtime/v8/v8.h"
+#include "stack/symbols.h"
 #include "target/memory.h"
 
 enum { CODE_MAX_BYTES = 1 << 24 /* of one body */ };
@@ -218,6 +220,53 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 		file = target_find_file(target, row);
 		if (file)
 			site_use_uprobe(site, file->number, mapping_offset(row, site->address));
+	}
+	return result;
+}
+
+/* Frames -------------------------------------------------------------------------------------- */
+
+static uint64_t version_of(void *ctx)
+{
+	const struct resolution *resolution = ctx;
+
+	return resolution->version;
+}
+
+static bool refresh_from(void *ctx)
+{
+	return resolution_refresh(ctx, NULL) > 0;
+}
+
+int frame_names_create(struct symbols **symbols, struct resolution *resolution,
+		       enum source_lines lines, const struct symbol_directories *directories,
+		       struct error *err)
+{
+	const struct runtimes *runtimes = &resolution->runtimes;
+	struct symbol_sources sources = {
+		.target = resolution->target,
+		.refresh = refresh_from,
+		.version = version_of,
+		.ctx = resolution,
+	};
+	struct frame_namer *namers = sources.namers;
+	int result = 0;
+
+	resolution->runtimes.lines = lines;
+	if (directories)
+		resolution->runtimes.symbols = *directories;
+	for (size_t i = 0; i < runtimes->count && result == 0; i++) {
+		struct runtime *runtime = runtimes->list[i];
+
+		result = runtime->ops->frame_namer(runtime, &namers[sources.namer_count], err);
+		sources.namer_count += result == 0;
+	}
+	if (result == 0)
+		return symbols_create(symbols, &sources, err);
+	while (sources.namer_count) {
+		const struct frame_namer *namer = &namers[--sources.namer_count];
+
+		namer->destroy(namer->ctx);
 	}
 	return result;
 }

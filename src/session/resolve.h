@@ -12,6 +12,7 @@
 
 struct error;
 struct pattern;
+struct symbols;
 
 struct resolution {
 	struct target *target; /* borrowed */
@@ -89,5 +90,13 @@ int resolution_drop_changed(struct resolution *resolution, struct plan *plan, si
 /* Does code jump back to its beginning, so that a probe there counts rounds of a loop? */
 bool resolution_jumps_to_entry(const struct resolution *resolution, struct address start,
 			       uint32_t size);
+
+/*
+ * Names for the frames of what was resolved, from its runtimes. @directories may be NULL. @resolution
+ * must outlive the result. -ENOMEM with @err set.
+ */
+int frame_names_create(struct symbols **symbols, struct resolution *resolution,
+		       enum source_lines lines, const struct symbol_directories *directories,
+		       struct error *err);
 
 #endif

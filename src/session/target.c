@@ -6,7 +6,6 @@
  * the follower waits for a look at what is mapped, before the program is let go.
  */
 #include "stack/symbols.h"
-#include "session/frame_names.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"
 #include "stack/known.h"

@@ -16,7 +16,6 @@
 #include "bpf/event.h"
 #include "base/error.h"
 #include "stack/symbols.h"
-#include "session/frame_names.h"
 #include "session/resolve.h"
 #include "target/memory.h"
 

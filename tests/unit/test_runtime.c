@@ -7,7 +7,6 @@
 #include "tests/unit/toy_runtime.h"
 
 #include "bpf/event.h"
-#include "session/frame_names.h"
 #include "session/resolve.h"
 #include "stack/stack.h"
 #include "stack/symbols.h"
