@@ -53,6 +53,7 @@ enum {
 	OPT_TRACE,
 	OPT_CALLS,
 	OPT_ASYNC,
+	ENTRY_CODES,
 };
 
 enum { ENTRIES_MAX = 96 };

@@ -35,13 +35,6 @@ int modes_set(struct options *options, enum mode mode, struct error *err)
 	return 0;
 }
 
-int modes_set_hist(struct options *options, const char *value, struct error *err)
-{
-	if (modes_set(options, MODE_HIST, err))
-		return -EINVAL;
-	return value ? option_linear(value, &options->linear, err) : 0;
-}
-
 int modes_set_unit(struct options *options, enum time_unit unit, struct error *err)
 {
 	if (options->unit && options->unit != unit)

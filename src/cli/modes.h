@@ -9,8 +9,7 @@
 int modes_set(struct options *options, enum mode mode, struct error *err);
 int modes_set_format(struct options *options, enum format format, struct error *err);
 
-/* --hist, with @value or NULL; the unit of latencies */
-int modes_set_hist(struct options *options, const char *value, struct error *err);
+/* The unit of latencies. */
 int modes_set_unit(struct options *options, enum time_unit unit, struct error *err);
 
 /* --format=@name */

@@ -110,28 +110,57 @@ void options_deinit(struct options *options)
 	options->map_count = options->symbol_count = options->call_count = 0;
 }
 
+/* Those that set one member, and no more: false if @code is none of them. */
+static bool set_member(struct options *options, int code, const char *value)
+{
+	bool *const flags[ENTRY_CODES] = { [OPT_ASYNC] = &options->async,
+					   [OPT_NO_VALUES] = &options->no_values,
+					   ['T'] = &options->wall_clock,
+					   ['v'] = &options->verbose,
+					   [OPT_SOURCE_MAPS] = &options->source_maps,
+					   [OPT_NO_LINES] = &options->no_lines,
+					   [OPT_NO_SANDBOX] = &options->no_sandbox,
+					   [OPT_DEBUGINFOD] = &options->debuginfod,
+					   [OPT_NESTED] = &options->request.nested,
+					   [OPT_WAIT] = &options->wait,
+					   [OPT_FORCE] = &options->force,
+					   [OPT_STRICT] = &options->strict };
+	const char **const words[ENTRY_CODES] = { [OPT_IF] = &options->filter,
+						  ['o'] = &options->output_path,
+						  [OPT_BASE] = &options->base_path,
+						  [OPT_RECORD] = &options->record_path,
+						  [OPT_REPLAY] = &options->replay_path };
+
+	if (flags[code])
+		*flags[code] = true;
+	else if (words[code])
+		*words[code] = value;
+	return flags[code] || words[code];
+}
+
 static int apply(struct options *options, const struct entry *entry, const char *value,
 		 struct error *err)
 {
+	static const enum mode modes[ENTRY_CODES] = { ['l'] = MODE_LIST,
+						      ['n'] = MODE_DRY_RUN,
+						      ['c'] = MODE_COUNT,
+						      ['f'] = MODE_FOLDED,
+						      [OPT_WATCH] = MODE_WATCH };
 	static const char *const stacks[] = { "full", "managed", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
 	unsigned int word = 0;
 	int result = 0;
 
+	if (set_member(options, entry->code, value))
+		return 0;
+	if (modes[entry->code])
+		return modes_set(options, modes[entry->code], err);
 	switch (entry->code) {
-	case 'l':
-		return modes_set(options, MODE_LIST, err);
-	case 'n':
-		return modes_set(options, MODE_DRY_RUN, err);
-	case 'c':
-		return modes_set(options, MODE_COUNT, err);
-	case 'f':
-		return modes_set(options, MODE_FOLDED, err);
 	case 'H':
-		return modes_set_hist(options, value, err);
-	case OPT_WATCH:
-		return modes_set(options, MODE_WATCH, err);
+		if (modes_set(options, MODE_HIST, err))
+			return -EINVAL;
+		return value ? option_linear(value, &options->linear, err) : 0;
 	case OPT_TRACE:
 		options->traced = true;
 		return modes_set(options, MODE_TRACE, err);
@@ -147,15 +176,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		options->depth = (uint32_t)number;
 		options->depth_chosen = true;
 		return result;
-	case OPT_ASYNC:
-		options->async = true;
-		return 0;
-	case OPT_NO_VALUES:
-		options->no_values = true;
-		return 0;
-	case OPT_IF:
-		options->filter = value;
-		return 0;
 	case OPT_REDACT:
 		if (!*value)
 			return error_set(
@@ -186,20 +206,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		return result ? result : modes_set_format(options, FORMAT_OPENMETRICS, err);
 	case OPT_FLAME:
 		return modes_set_flame(options, value, err);
-	case 'T':
-		options->wall_clock = true;
-		return 0;
-	case 'o':
-		options->output_path = value;
-		return 0;
-	case OPT_RECORD:
-	case OPT_REPLAY:
-		*(entry->code == OPT_RECORD ? &options->record_path : &options->replay_path) =
-			value;
-		return 0;
-	case OPT_BASE:
-		options->base_path = value;
-		return 0;
 	case 'd':
 		return option_seconds(entry->name, value, &options->duration_ns, err);
 	case 'i':
@@ -218,9 +224,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		result = option_whole(entry->name, value, 1, INT32_MAX, &number, err);
 		options->tid = (pid_t)number;
 		return result;
-	case 'v':
-		options->verbose = true;
-		return 0;
 	case OPT_NO_STACK:
 		options->stack = STACK_MODE_NONE;
 		options->stack_chosen = true;
@@ -241,27 +244,9 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_MAPS:
 		return add_word(&options->maps, &options->map_count, &options->map_capacity, value,
 				err);
-	case OPT_SOURCE_MAPS:
-		options->source_maps = true;
-		return 0;
 	case OPT_SYMBOLS:
 		return add_word(&options->symbols, &options->symbol_count,
 				&options->symbol_capacity, value, err);
-	case OPT_NO_LINES:
-		options->no_lines = true;
-		return 0;
-	case OPT_NO_SANDBOX:
-		options->no_sandbox = true;
-		return 0;
-	case OPT_DEBUGINFOD:
-		options->debuginfod = true;
-		return 0;
-	case OPT_NESTED:
-		options->request.nested = true;
-		return 0;
-	case OPT_WAIT:
-		options->wait = true;
-		return 0;
 	case OPT_HOLD:
 	case OPT_NO_HOLD:
 		return set_hold(options, entry, value, err);
@@ -270,12 +255,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	case OPT_REMAP:
 	case OPT_NO_REMAP:
 		return set_remap(options, entry, value, err);
-	case OPT_FORCE:
-		options->force = true;
-		return 0;
-	case OPT_STRICT:
-		options->strict = true;
-		return 0;
 	case OPT_UPROBE_BY:
 		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
 		options->uprobe_by = (enum uprobe_by)word;
