@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which options do not go together: asked by options.c once all are read. */
-#include "cli/combinations.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of options, and the help that is made of it. */
+/* The table of options, what getopt is told of them, and the help that is made of it. */
 #include "cli/entries.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cli/options.h"
 
-const struct entry entries[] = {
+static const struct entry entries[] = {
 	{ 0, NULL, NULL, "What to print (default: each hit with its stack)" },
 	{ 'l', "list", NULL, "matched methods with every body and how it would be probed" },
 	{ 'n', "dry-run", NULL, "perf commands that place the probes; attach nothing" },
@@ -88,13 +89,52 @@ const struct entry entries[] = {
 	{ 'h', "help", NULL, "print this" },
 };
 
-const size_t entry_count = sizeof(entries) / sizeof(entries[0]);
+static const size_t entry_count = sizeof(entries) / sizeof(entries[0]);
 
 _Static_assert(sizeof(entries) / sizeof(entries[0]) <= ENTRIES_MAX, "options.c has room for them");
 
-bool entry_is_optional(const struct entry *entry)
+static bool is_optional(const struct entry *entry)
 {
 	return entry->argument && entry->argument[0] == '[';
+}
+
+void entries_describe(struct option longs[ENTRIES_MAX + 1], char shorts[2 * ENTRIES_MAX + 4])
+{
+	size_t count = 0;
+	char *s = shorts;
+
+	*s++ = '-';
+	*s++ = ':';
+	for (size_t i = 0; i < entry_count; i++) {
+		const struct entry *e = &entries[i];
+
+		if (!e->name)
+			continue;
+		longs[count++] = (struct option){
+			.name = e->name,
+			.has_arg = is_optional(e) ? optional_argument :
+				   e->argument	  ? required_argument :
+						    no_argument,
+			.val = e->code,
+		};
+		if (e->code < ENTRY_LONG_ONLY) {
+			*s++ = (char)e->code;
+			/* A letter takes no optional argument: it would follow at once. */
+			if (e->argument && !is_optional(e))
+				*s++ = ':';
+		}
+	}
+	longs[count] = (struct option){ 0 };
+	*s = '\0';
+}
+
+const struct entry *entry_of(int code)
+{
+	for (size_t i = 0; i < entry_count; i++) {
+		if (entries[i].name && entries[i].code == code)
+			return &entries[i];
+	}
+	return NULL;
 }
 
 void options_print_help(FILE *to)
@@ -119,10 +159,10 @@ void options_print_help(FILE *to)
 			continue;
 		}
 		snprintf(left, sizeof(left), "--%s%s%s", e->name,
-			 !e->argument	      ? "" :
-			 entry_is_optional(e) ? "[=" :
-						"=",
-			 !e->argument ? "" : e->argument + entry_is_optional(e));
+			 !e->argument	? "" :
+			 is_optional(e) ? "[=" :
+					  "=",
+			 !e->argument ? "" : e->argument + is_optional(e));
 		if (e->code < ENTRY_LONG_ONLY)
 			fprintf(to, "  -%c, %-20s %s\n", e->code, left, e->help);
 		else

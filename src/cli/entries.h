@@ -3,11 +3,11 @@
 #ifndef CLI_ENTRIES_H
 #define CLI_ENTRIES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <getopt.h>
 
 /* Codes of those without a letter, which is the code of the others. */
 enum {
+	ENTRY_OPERAND = 1, /* getopt's own code for a word that is no option */
 	ENTRY_LONG_ONLY = 256,
 	OPT_NO_STACK = ENTRY_LONG_ONLY,
 	OPT_STACK,
@@ -65,9 +65,13 @@ struct entry {
 	const char *help;
 };
 
-extern const struct entry entries[];
-extern const size_t entry_count;
+/*
+ * getopt's two descriptions of the options. "-": it does not reorder the words, so what stood
+ * before "--" and what after it is still to be seen; one that is no option comes as ENTRY_OPERAND.
+ */
+void entries_describe(struct option longs[ENTRIES_MAX + 1], char shorts[2 * ENTRIES_MAX + 4]);
 
-bool entry_is_optional(const struct entry *entry);
+/* NULL: there is none. */
+const struct entry *entry_of(int code);
 
 #endif

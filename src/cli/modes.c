@@ -187,15 +187,6 @@ static int check_binary(const struct options *options, struct error *err)
 			 names[options->format]);
 }
 
-static int check_profile(const struct options *options, struct error *err)
-{
-	int result = check_no_time(options, err);
-
-	if (result == 0)
-		result = check_hits(options, err);
-	return result ? result : check_binary(options, err);
-}
-
 /* Stacks, which equal ones are merged of, or latencies. */
 static int check_page(const struct options *options, struct error *err)
 {
@@ -233,7 +224,9 @@ int modes_check_format(const struct options *options, struct error *err)
 	case FORMAT_SPEEDSCOPE:
 		return check_no_time(options, err) ? -EINVAL : check_hits(options, err);
 	case FORMAT_PPROF:
-		return check_profile(options, err);
+		if (check_no_time(options, err) || check_hits(options, err))
+			return -EINVAL;
+		return check_binary(options, err);
 	case FORMAT_PERF_SCRIPT:
 	case FORMAT_TRACE_EVENT:
 		return check_hits(options, err);

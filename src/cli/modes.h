@@ -24,4 +24,10 @@ void modes_merge(struct options *options);
 /* -EINVAL with @err set if the format does not go with the other options. */
 int modes_check_format(const struct options *options, struct error *err);
 
+/* Is option @name one that a record can follow (combinations.c)? */
+bool options_is_for_replay(const char *name);
+
+/* -EINVAL with @err set if some of them do not go together (combinations.c). */
+int options_check(struct options *options, struct error *err);
+
 #endif

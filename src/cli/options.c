@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The first step of a run: argv becomes struct options, by one table. Values are read by
- * option_values.c, the words that are no options by operands.c.
+ * The first step of a run: argv becomes struct options, by one table, and the words that are no
+ * options a PID or a COMMAND, and the patterns. Values are read by option_values.c.
  */
 #include "cli/options.h"
 
@@ -13,15 +13,11 @@
 #include "base/vector.h"
 #include "bpf/event.h"
 #include "base/error.h"
-#include "cli/combinations.h"
 #include "cli/entries.h"
 #include "cli/modes.h"
-#include "cli/operands.h"
 #include "cli/option_values.h"
 
 enum {
-	OPERAND = 1, /* getopt's own code for a word that is no option */
-
 	HOLD_DEFAULT_MS = 5,
 	HOLD_MAX_MS = 10000,
 	SHARE_DEFAULT_MS = 200,
@@ -37,6 +33,15 @@ enum {
 
 	BUFFER_DEFAULT_BYTES = 8 << 20,
 	MEMORY_DEFAULT_BYTES = 256 << 20,
+};
+
+/* The words that are no options: those before "--" and those after it. */
+struct operands {
+	char **before;
+	size_t before_count;
+	char **after; /* ends with NULL */
+	size_t after_count;
+	bool separated; /* "--" stands there at all */
 };
 
 /* Stands for --no-hold while the command line is read: 0 is then that neither was given. */
@@ -274,49 +279,6 @@ static int apply(struct options *options, const struct entry *entry, const char 
 	}
 }
 
-/*
- * getopt's two descriptions of the options. "-": it does not reorder the words, so what stood
- * before "--" and what after it is still to be seen; one that is no option comes as OPERAND.
- */
-static void describe(struct option longs[ENTRIES_MAX + 1], char shorts[2 * ENTRIES_MAX + 4])
-{
-	size_t count = 0;
-	char *s = shorts;
-
-	*s++ = '-';
-	*s++ = ':';
-	for (size_t i = 0; i < entry_count; i++) {
-		const struct entry *e = &entries[i];
-
-		if (!e->name)
-			continue;
-		longs[count++] = (struct option){
-			.name = e->name,
-			.has_arg = entry_is_optional(e) ? optional_argument :
-				   e->argument		? required_argument :
-							  no_argument,
-			.val = e->code,
-		};
-		if (e->code < ENTRY_LONG_ONLY) {
-			*s++ = (char)e->code;
-			/* A letter takes no optional argument: it would follow at once. */
-			if (e->argument && !entry_is_optional(e))
-				*s++ = ':';
-		}
-	}
-	longs[count] = (struct option){ 0 };
-	*s = '\0';
-}
-
-static const struct entry *entry_of(int code)
-{
-	for (size_t i = 0; i < entry_count; i++) {
-		if (entries[i].name && entries[i].code == code)
-			return &entries[i];
-	}
-	return NULL;
-}
-
 static int unknown_option(const char *word, struct error *err)
 {
 	if (optopt > 0 && optopt < ENTRY_LONG_ONLY)
@@ -333,7 +295,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 	char shorts[2 * ENTRIES_MAX + 4];
 	int code, next = 1;
 
-	describe(longs, shorts);
+	entries_describe(longs, shorts);
 	operands->before = argv + 1;
 	optind = 0;
 	opterr = 0;
@@ -342,7 +304,7 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 		int result;
 
 		next = optind;
-		if (code == OPERAND) {
+		if (code == ENTRY_OPERAND) {
 			operands->before[operands->before_count++] = optarg;
 			continue;
 		}
@@ -362,6 +324,123 @@ static int take_options(struct options *options, int argc, char **argv, struct o
 	operands->after = argv + optind;
 	operands->after_count = (size_t)(argc - optind);
 	return 0;
+}
+
+/* Words that are no options ------------------------------------------------------------------- */
+
+static int parse_pid(struct options *options, const char *word, struct error *err)
+{
+	uint64_t pid;
+	char *end;
+
+	errno = 0;
+	pid = strtoull(word, &end, 10);
+	if (word[0] < '0' || word[0] > '9' || *end || errno || pid == 0 || pid > INT32_MAX)
+		return error_set(
+			err, -EINVAL,
+			"'%s' is no process id: give a PID, or a COMMAND to start after --", word);
+	options->pid = (pid_t)pid;
+	return 0;
+}
+
+/* PID PATTERN...; "--" anywhere between them only says that no option follows. */
+static int take_process(struct options *options, const struct operands *operands, struct error *err)
+{
+	char **words = operands->before;
+	size_t count = operands->before_count + operands->after_count;
+
+	/* The words after "--" follow at some distance: close up. */
+	memmove(words + operands->before_count, operands->after,
+		operands->after_count * sizeof(*words));
+	if (options->mode == MODE_COMPLETE && count == 0)
+		return 0;
+	if (count == 0)
+		return error_set(err, -EINVAL, "give a PID and a PATTERN; --help tells more");
+	if (parse_pid(options, words[0], err))
+		return -EINVAL;
+	if (count == 1 && options->mode != MODE_COMPLETE)
+		return error_set(
+			err, -EINVAL,
+			"give a PATTERN after the PID, such as 'System.Threading.Thread::Sleep'");
+	options->request.patterns = words + 1;
+	options->request.count = count - 1;
+	return 0;
+}
+
+/* PATTERN... -- COMMAND [ARG]... */
+static int take_command(struct options *options, const struct operands *operands, struct error *err)
+{
+	if (operands->after_count == 0)
+		return error_set(err, -EINVAL, "give a COMMAND after --");
+	if (operands->before_count == 0)
+		return error_set(err, -EINVAL,
+				 "give a PATTERN before --, and the COMMAND after it");
+	if (options->tid)
+		return error_set(
+			err, -EINVAL,
+			"-t goes with a PID: a COMMAND that is yet to start has no threads");
+	if (options->mode == MODE_LIST || options->mode == MODE_DRY_RUN)
+		return error_set(err, -EINVAL,
+				 "%s goes with a PID: a COMMAND that is yet to start has no code",
+				 options->mode == MODE_LIST ? "--list" : "--dry-run");
+	if (options->hold_ns == 0)
+		return error_set(
+			err, -EINVAL,
+			"--no-hold goes with a PID: the start of a COMMAND that nobody holds is missed");
+	if (options->map_count)
+		return error_set(err, -EINVAL,
+				 "--maps goes with a PID: no image of the COMMAND is there yet");
+	options->wait = true;
+	options->request.patterns = operands->before;
+	options->request.count = operands->before_count;
+	options->command = operands->after;
+	return 0;
+}
+
+/* With --trace: those that were given are the roots, and --calls come behind them. */
+static int add_calls(struct options *options, struct error *err)
+{
+	struct request *request = &options->request;
+	size_t count = request->count + options->call_count;
+
+	options->patterns = calloc(count, sizeof(*options->patterns));
+	if (!options->patterns)
+		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
+	memcpy(options->patterns, request->patterns, request->count * sizeof(char *));
+	memcpy(options->patterns + request->count, options->calls,
+	       options->call_count * sizeof(char *));
+	request->roots = request->count;
+	request->patterns = options->patterns;
+	request->count = count;
+	return 0;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+/*
+ * "--" has long ended the options of `place-probe PID -- PATTERN`, and no pattern is a bare
+ * number: so after a number it still does, and after anything else a command follows.
+ */
+static int take_operands(const struct operands *operands, struct options *options,
+			 struct error *err)
+{
+	const char *first = operands->before_count ? operands->before[0] :
+			    operands->after_count  ? operands->after[0] :
+						     NULL;
+	int result;
+
+	if (options->replay_path)
+		return first ? error_set(err, -EINVAL,
+					 "--replay takes no PID, PATTERN or COMMAND: '%s'", first) :
+			       0;
+	if (operands->separated && !(first && is_number(first)))
+		result = take_command(options, operands, err);
+	else
+		result = take_process(options, operands, err);
+	return result || !options->traced ? result : add_calls(options, err);
 }
 
 static int parse(struct options *options, int argc, char **argv, struct error *err)
@@ -394,7 +473,7 @@ static int parse(struct options *options, int argc, char **argv, struct error *e
 		options->stack = STACK_MODE_NONE;
 	modes_merge(options);
 	result = options_check(options, err);
-	return result ? result : operands_take(&operands, options, err);
+	return result ? result : take_operands(&operands, options, err);
 }
 
 int options_parse(struct options *options, int argc, char **argv, struct error *err)

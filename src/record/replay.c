@@ -20,7 +20,6 @@
 #include "base/shortage.h"
 #include "base/text.h"
 #include "broker/broker.h"
-#include "cli/combinations.h"
 #include "cli/modes.h"
 #include "record/reader.h"
 #include "target/privileges.h"
