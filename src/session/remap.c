@@ -98,32 +98,24 @@ static bool is_code_in_memory(const struct mapping *row)
 	return row->executable && row->readable && !row->writable && row->inode != 0;
 }
 
-/* The row with all probes of @site, if each is on a page that is never written again. */
+/*
+ * The row with all probes of @site, if each is on a page that is never written again. Rows of one file
+ * lie in memory as in the file only as far as they go: all in one row.
+ */
 static const struct mapping *find_row(const struct maps *maps, const struct sealed_pages *pages,
 				      const struct site *site)
 {
-	const struct mapping *row = NULL;
+	const struct mapping *row = maps_find(maps, site->address);
 
+	if (!row || !is_code_in_memory(row))
+		return NULL;
 	for (size_t i = 0; i < site_probe_count(site); i++) {
 		struct address at = site_probe(site, 0, i).address;
 
-		row = maps_find(maps, at);
-		if (!row || !is_code_in_memory(row) || !sealed_pages_have(pages, at.value))
+		if (maps_find(maps, at) != row || !sealed_pages_have(pages, at.value))
 			return NULL;
 	}
 	return row;
-}
-
-/* Rows of one file lie in memory as in the file only as far as they go: all in one row. */
-static bool is_in_row(const struct site *site, const struct mapping *row)
-{
-	for (size_t i = 0; i < site_probe_count(site); i++) {
-		uint64_t at = site_probe(site, 0, i).address.value;
-
-		if (at < row->start.value || at >= row->end.value)
-			return false;
-	}
-	return true;
 }
 
 /* How many of those that could be are on sealed pages, how many are not, or are in no file. */
@@ -153,7 +145,7 @@ static struct choice choose_sites(struct plan *plan, const struct maps *maps,
 		if (!site_takes_remapped(plan, site))
 			continue;
 		row = find_row(maps, pages, site);
-		if (!row || !is_in_row(site, row) || (file && !mapping_same_file(row, file))) {
+		if (!row || (file && !mapping_same_file(row, file))) {
 			choice.open++;
 			choice.fileless += !is_in_file(maps, site);
 			continue;
