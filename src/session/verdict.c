@@ -33,14 +33,21 @@ static void blame(struct verdict *verdict, const struct site *site, enum verdict
 	verdict->tell(verdict->ctx, site, reason);
 }
 
-static void what_was_known(struct verdict *verdict)
+/* Each of @plan that @is_so. */
+static void blame_each(struct verdict *verdict, const struct plan *plan,
+		       bool (*is_so)(const struct verdict *verdict, const struct site *site),
+		       enum verdict_reason reason)
 {
-	for (size_t i = 0; i < verdict->session->plan.count; i++) {
-		const struct site *site = &verdict->session->plan.sites[i];
-
-		if (site_is_missed(site))
-			blame(verdict, site, VERDICT_NOT_PROBED);
+	for (size_t i = 0; i < plan->count; i++) {
+		if (is_so(verdict, &plan->sites[i]))
+			blame(verdict, &plan->sites[i], reason);
 	}
+}
+
+static bool is_missed(const struct verdict *verdict, const struct site *site)
+{
+	(void)verdict;
+	return site_is_missed(site);
 }
 
 /* Nothing tells which callers of a P/Invoke come by no body of it, and how often. */
@@ -178,15 +185,11 @@ static bool saw_all(const struct verdict *verdict)
 }
 
 /* What only a map file names is not known again when the runtime compiles it. */
-static void what_has_no_row(struct verdict *verdict)
+static bool has_no_row(const struct verdict *verdict, const struct site *site)
 {
-	for (size_t i = 0; i < verdict->session->plan.count; i++) {
-		const struct site *site = &verdict->session->plan.sites[i];
-
-		if (site->mechanism != MECHANISM_NONE && site->tier == TIER_R2R &&
-		    !(site->sources & 1u << NAME_SOURCE_METADATA))
-			blame(verdict, site, VERDICT_CANNOT_TELL);
-	}
+	(void)verdict;
+	return site->mechanism != MECHANISM_NONE && site->tier == TIER_R2R &&
+	       !(site->sources & 1u << NAME_SOURCE_METADATA);
 }
 
 /* It was probed if it could be, or there were no calls of it that should have been counted. */
@@ -197,26 +200,16 @@ static bool is_known(const struct verdict *verdict, const struct site *site)
 		follow_came_late(verdict->session->followed.follow, site));
 }
 
-static void compare_native(struct verdict *verdict, const struct plan *later)
+static bool is_loaded_later(const struct verdict *verdict, const struct site *site)
 {
-	for (size_t i = 0; i < later->count; i++) {
-		const struct site *site = &later->sites[i];
-
-		if (site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
-		    !is_known(verdict, site))
-			blame(verdict, site, VERDICT_LOADED_LATER);
-	}
+	return site->tier == TIER_NATIVE && site->mechanism != MECHANISM_NONE &&
+	       !is_known(verdict, site);
 }
 
-static void compare(struct verdict *verdict, const struct plan *later)
+static bool is_new(const struct verdict *verdict, const struct site *site)
 {
-	for (size_t i = 0; i < later->count; i++) {
-		const struct site *site = &later->sites[i];
-
-		if (site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
-		    site->state != STATE_REJECTED && !is_known(verdict, site))
-			blame(verdict, site, VERDICT_NEW_CODE);
-	}
+	return site->tier != TIER_NATIVE && site->address.value && site->tier != TIER_OSR &&
+	       site->state != STATE_REJECTED && !is_known(verdict, site);
 }
 
 static int what_came_up(struct verdict *verdict, struct resolution *later, struct error *err)
@@ -236,16 +229,13 @@ static int what_came_up(struct verdict *verdict, struct resolution *later, struc
 	if (result)
 		return result;
 	reach = runtimes_reach(&later->runtimes);
-	compare_native(verdict, &plan);
-	if (saw_all(verdict)) {
-		compare(verdict, &plan);
-	} else if (reach.compiled) {
-		compare(verdict, &plan);
-		/* What could not be read, or is no more, may have been a body that was run. */
-		what_is_not_sure(verdict, &plan, reach.unreadable == 0 && dropped == 0);
-	} else {
-		what_is_not_sure(verdict, NULL, false);
-	}
+	blame_each(verdict, &plan, is_loaded_later, VERDICT_LOADED_LATER);
+	if (saw_all(verdict) || reach.compiled)
+		blame_each(verdict, &plan, is_new, VERDICT_NEW_CODE);
+	/* What could not be read, or is no more, may have been a body that was run. */
+	if (!saw_all(verdict))
+		what_is_not_sure(verdict, reach.compiled ? &plan : NULL,
+				 reach.compiled && reach.unreadable == 0 && dropped == 0);
 	return 0;
 }
 
@@ -306,11 +296,11 @@ int verdict_reach(struct verdict *verdict, struct error *err)
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
 	if (verdict->session->problem.text[0])
 		blame_all(verdict, VERDICT_ENDED_EARLY, true);
-	what_was_known(verdict);
+	blame_each(verdict, &verdict->session->plan, is_missed, VERDICT_NOT_PROBED);
 	what_callers_have(verdict);
 	if (verdict->session->followed.follow) {
 		what_was_trouble(verdict);
-		what_has_no_row(verdict);
+		blame_each(verdict, &verdict->session->plan, has_no_row, VERDICT_CANNOT_TELL);
 		/* Of which method it was is not known. */
 		if (was_lost(verdict))
 			blame_all(verdict, VERDICT_REPORT_LOST, losses_of_files(verdict));
