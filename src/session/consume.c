@@ -14,6 +14,7 @@
 #include "session/expire.h"
 #include "session/pending.h"
 #include "base/log.h"
+#include "base/vector.h"
 #include "session/session_internal.h"
 #include "session/values.h"
 #include "session/verdict.h"
@@ -27,34 +28,19 @@ enum {
 
 int session_make_counters(struct session *session, struct error *err)
 {
-	size_t count = session->plan.count, had = session->counts.capacity;
-	size_t capacity = had ? had : 64;
-	struct site_counters *counters;
-	uint64_t *printed, *fresh;
+	struct session_counts *counts = &session->counts;
+	size_t count = session->plan.count, had = counts->capacity, capacity[] = { had, had, had };
 
-	while (capacity < count)
-		capacity *= 2;
-	if (capacity == had)
+	if (count < had)
 		return 0;
-	counters = calloc(capacity, sizeof(*counters));
-	printed = calloc(capacity, sizeof(*printed));
-	fresh = calloc(capacity, sizeof(*fresh));
-	if (!counters || !printed || !fresh) {
-		free(counters);
-		free(printed);
-		free(fresh);
+	if (!vector_reserve(&counts->counters, &capacity[0], count + 1) ||
+	    !vector_reserve(&counts->printed, &capacity[1], count + 1) ||
+	    !vector_reserve(&counts->fresh, &capacity[2], count + 1))
 		return error_set(err, -ENOMEM, "no memory for %zu sites", count);
-	}
-	/* The others are filled anew each time. */
-	if (had)
-		memcpy(printed, session->counts.printed, had * sizeof(*printed));
-	free(session->counts.counters);
-	free(session->counts.printed);
-	free(session->counts.fresh);
-	session->counts.counters = counters;
-	session->counts.printed = printed;
-	session->counts.fresh = fresh;
-	session->counts.capacity = capacity;
+	counts->capacity = capacity[0];
+	memset(&counts->counters[had], 0, (counts->capacity - had) * sizeof(*counts->counters));
+	memset(&counts->printed[had], 0, (counts->capacity - had) * sizeof(*counts->printed));
+	memset(&counts->fresh[had], 0, (counts->capacity - had) * sizeof(*counts->fresh));
 	return 0;
 }
 
