@@ -56,8 +56,10 @@ int session_absorb(struct session *session, bool last, struct error *err)
 		capture_group_methods(session->capture);
 		if (session->traces)
 			capture_mark_roots(session->capture);
-		result = session_make_counters(session, err);
 	}
+	/* Also where there was no memory for it the last time. */
+	if (result >= 0)
+		result = session_make_counters(session, err);
 	if (!last)
 		followed_retire(session);
 	followed_log_notes(session);
@@ -387,6 +389,9 @@ enum session_event session_report(struct session *session, struct error *err)
 		return EVENT_FAILED;
 	if (read_counts(session, true, err) && !session->problem.text[0])
 		session->problem = *err;
+	/* Nothing can be told of sites that have no counters. */
+	if (session->counts.capacity <= session->plan.count)
+		return session_fail(session, EXIT_STATUS_ERROR);
 	/* Before it is told what was lost. */
 	session_count_merged(session, true);
 	session->status = session_write_report(session, err);
