@@ -64,27 +64,27 @@ static void drop_doubles(struct plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		struct site *site = &plan->sites[i];
 		struct site *before = kept ? &plan->sites[kept - 1] : NULL;
+		bool same = before && same_place(before, site);
 
 		if (before && strcmp(before->method, site->method) == 0 &&
-		    (same_place(before, site) || (!has_code(before) && !has_code(site) &&
-						  strcmp(before->image, site->image) == 0))) {
+		    (same || (!has_code(before) && !has_code(site) &&
+			      strcmp(before->image, site->image) == 0))) {
 			before->sources |= site->sources;
 			before->root |= site->root;
 			site_deinit(site);
 			continue;
 		}
-		if (before && same_place(before, site) && (before->stub || before->shares_probe)) {
+		if (same && (before->stub || before->shares_probe)) {
 			site->shares_probe = true;
-			plan->sites[kept++] = *site;
-			continue;
-		}
-		/* What has several names is what any of them is. */
-		if (before && same_place(before, site))
+		} else if (same) {
+			/* What has several names is what any of them is. */
 			before->root |= site->root;
-		/* Not what one that is not probed itself stands before: then none would be. */
-		if (before && same_place(before, site) && site->mechanism != MECHANISM_NONE &&
-		    (before->mechanism != MECHANISM_NONE || before->reason == REASON_SAME_CODE))
-			site_refuse(site, REASON_SAME_CODE, 0);
+			/* Not what one that is not probed itself stands before: then none would be. */
+			if (site->mechanism != MECHANISM_NONE &&
+			    (before->mechanism != MECHANISM_NONE ||
+			     before->reason == REASON_SAME_CODE))
+				site_refuse(site, REASON_SAME_CODE, 0);
+		}
 		plan->sites[kept++] = *site;
 	}
 	plan->count = kept;

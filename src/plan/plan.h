@@ -14,7 +14,6 @@
 #include "method/body.h"
 
 struct error;
-struct exits;
 struct site_exit;
 
 enum mechanism {
@@ -89,6 +88,12 @@ struct site {
 static inline bool site_is_remapped(const struct site *site)
 {
 	return site->mechanism == MECHANISM_UPROBE && site->file == BODY_NO_FILE;
+}
+
+/* Has it a breakpoint, or will it have one when there is a register? */
+static inline bool site_has_breakpoint(const struct site *site)
+{
+	return site->mechanism == MECHANISM_BREAKPOINT || site->reason == REASON_NO_DEBUG_REGISTER;
 }
 
 struct plan {

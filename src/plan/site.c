@@ -74,14 +74,16 @@ bool site_is_missed(const struct site *site)
 	}
 }
 
+/* Does the kernel take one at its entry? */
+static bool takes_uprobe(const struct site *site)
+{
+	return site->cost == INSN_EMULATED || site->cost == INSN_SINGLE_STEPPED;
+}
+
 void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
 {
-	if (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER)
-		return;
-	if (site->cost != INSN_EMULATED && site->cost != INSN_SINGLE_STEPPED)
-		return;
 	/* Which method it is only breakpoints ask. */
-	if (site->stub || site->shares_probe)
+	if (!site_has_breakpoint(site) || !takes_uprobe(site) || site->stub || site->shares_probe)
 		return;
 	site->file = file;
 	site->offset = offset;
@@ -91,11 +93,9 @@ void site_use_uprobe(struct site *site, size_t file, struct file_offset offset)
 
 bool site_takes_remapped(const struct plan *plan, const struct site *site)
 {
-	if (site->file != BODY_NO_FILE || site->may_be_freed || site->stub || site->shares_probe ||
-	    (site->mechanism != MECHANISM_BREAKPOINT && site->reason != REASON_NO_DEBUG_REGISTER))
-		return false;
 	/* The kernel makes a call of what is patchable, and a copy would not be as the file is. */
-	if ((site->cost != INSN_EMULATED && site->cost != INSN_SINGLE_STEPPED) || site->patchable)
+	if (site->file != BODY_NO_FILE || site->may_be_freed || site->stub || site->shares_probe ||
+	    !site_has_breakpoint(site) || !takes_uprobe(site) || site->patchable)
 		return false;
 	for (uint32_t i = 0; i < site->exit_count; i++) {
 		if (site->exits[i].refused)

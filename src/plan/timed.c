@@ -110,15 +110,9 @@ struct site_probe site_probe(const struct site *site, uint32_t number, size_t in
 	};
 }
 
-/* Or will have one, when there is a register. */
-static bool has_breakpoint(const struct site *site)
-{
-	return site->mechanism == MECHANISM_BREAKPOINT || site->reason == REASON_NO_DEBUG_REGISTER;
-}
-
 static enum probe_kind kind_of_entry(const struct site *site)
 {
-	if (has_breakpoint(site))
+	if (site_has_breakpoint(site))
 		return PROBE_BREAKPOINT;
 	if (site->patchable)
 		return PROBE_PATCHABLE;
@@ -128,7 +122,7 @@ static enum probe_kind kind_of_entry(const struct site *site)
 struct timed_site timed_describe(const struct site *site, uint32_t number,
 				 const struct probe_cost costs[PROBE_KINDS])
 {
-	bool breakpoint = has_breakpoint(site);
+	bool breakpoint = site_has_breakpoint(site);
 	const struct probe_cost *entry = &costs[kind_of_entry(site)];
 	struct timed_site timed = {
 		.method = number,

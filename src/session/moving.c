@@ -57,9 +57,7 @@ static bool may_move(const struct session *session, size_t number)
 	const struct site *site = &session->plan.sites[number];
 
 	return site->method_desc && !site_is_remapped(site) && is_named(session, number) &&
-	       (site->mechanism == MECHANISM_BREAKPOINT ||
-		site->reason == REASON_NO_DEBUG_REGISTER) &&
-	       site->file == BODY_NO_FILE && !site->may_be_freed &&
+	       site_has_breakpoint(site) && site->file == BODY_NO_FILE && !site->may_be_freed &&
 	       (site->final || !session->plan.timed);
 }
 
