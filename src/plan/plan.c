@@ -103,8 +103,10 @@ int plan_add(struct plan *plan, const struct method_body *body, struct error *er
 		.size = body->size,
 		.cost = INSN_UNDECODABLE,
 	};
-	if (!site->method || (body->made_from && !site->made_from))
+	if (!site->method || (body->made_from && !site->made_from)) {
+		site_deinit(site);
 		return error_set(err, -ENOMEM, "no memory for the name of a method");
+	}
 	site->reason = refuse(body, &site->cost);
 	site->patchable = body->code_count && body->code[0].bytes.start &&
 			  insn_is_patchable(body->code[0].bytes);
