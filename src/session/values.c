@@ -45,6 +45,34 @@ static struct value_options options_of(const struct options *options, struct red
 	};
 }
 
+/* What --if and --by=EXPR say. -EINVAL or -ENOMEM with @err set. */
+static int expressions_init(struct expressions *expressions, const struct options *options,
+			    struct error *err)
+{
+	int result = 0;
+
+	*expressions = (struct expressions){
+		.filters = options->filter,
+		.has_value = options->by_value,
+	};
+	if (options->filter) {
+		expressions->compiled = calloc(1, sizeof(*expressions->compiled));
+		if (!expressions->compiled)
+			return error_set(err, -ENOMEM, "no memory for --if");
+		result = filter_parse(&expressions->filter, options->filter, err);
+	}
+	if (result == 0 && options->by_value)
+		result = filter_parse_operand(&expressions->value, options->by_value, err);
+	return result;
+}
+
+static void expressions_deinit(struct expressions *expressions)
+{
+	filter_deinit(&expressions->filter);
+	filter_deinit(&expressions->value);
+	free(expressions->compiled);
+}
+
 int session_values_create(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;
@@ -155,16 +183,77 @@ static const char *why_no_types(const struct session *session, const struct meth
 	return session->thrown.asked ? session->thrown.why_not : NULL;
 }
 
+/* The first method that --if or --by does not fit is a mistake of the user's: only that is told. */
+static struct error *problem_of(struct expressions *expressions)
+{
+	return expressions->problem.text[0] ? NULL : &expressions->problem;
+}
+
+static int refuse_types(const struct filter *filter, const char *method, const char *why,
+			struct error *err)
+{
+	_cleanup_(text_deinit) struct text what = { 0 };
+	size_t i = 0;
+
+	while (i < filter->count &&
+	       (filter->nodes[i].kind != FILTER_COMPARE || filter->nodes[i].literal != FILTER_TYPE))
+		i++;
+	text_printf(&what,
+		    "there is the type of an exception, and of %s none is known: %s (leave it out)",
+		    method, why);
+	return filter_refuse(filter, filter->nodes[i].at, text_chars(&what), err);
+}
+
+/* What filters calls of @method; what does not fit it leaves them undecided. */
+static void filter_calls(struct session *session, const struct method_values *method,
+			 struct watch_filter_of *filter)
+{
+	static const struct watch_op undecided = { .code = WATCH_UNDECIDED };
+	struct expressions *expressions = &session->values->expressions;
+	const struct value_filter *compiled = expressions->compiled;
+	const char *no_types = why_no_types(session, method);
+
+	if (!expressions->filters)
+		return;
+	if ((no_types && expressions->filter.type_count &&
+	     refuse_types(&expressions->filter, method->name, no_types, problem_of(expressions))) ||
+	    value_filter_compile(expressions->compiled, &expressions->filter, method->name,
+				 &method->signature, problem_of(expressions))) {
+		filter->ops = (struct watch_ops_of){ &undecided, 1 };
+		return;
+	}
+	filter->ops = (struct watch_ops_of){ compiled->ops, compiled->count };
+	filter->exit = (struct watch_ops_of){ compiled->exit_ops, compiled->exit_count };
+	filter->constants = compiled->constants;
+	filter->constant_count = compiled->constant_count;
+}
+
+/*
+ * What takes the value of calls of @method, at the entry or the exit, until the next one is made. The
+ * type of it; NULL: it is not to be had.
+ */
+static const struct value_type *take_value(struct session_values *values,
+					   const struct method_values *method,
+					   struct watch_ops_of *entry, struct watch_ops_of *exit)
+{
+	struct expressions *expressions = &values->expressions;
+	struct value_by *by = &expressions->by;
+
+	if (!expressions->has_value ||
+	    value_by_compile(by, &expressions->value, method->name, &method->signature,
+			     &values->options, problem_of(expressions)))
+		return NULL;
+	*(by->at_end ? exit : entry) = (struct watch_ops_of){ by->ops, by->count };
+	return by->type;
+}
+
 static int add_program(struct session *session, struct method_values *method)
 {
 	struct watch_ops_of entry = { NULL, 0 }, exit = { NULL, 0 };
 	struct watch_filter_of filter = { .constant_count = 0 };
-	struct session_values *values = session->values;
 
-	expressions_filter(&values->expressions, method->name, &method->signature,
-			   why_no_types(session, method), &filter);
-	method->by = expressions_value(&values->expressions, method->name, &method->signature,
-				       &values->options, &entry, &exit);
+	filter_calls(session, method, &filter);
+	method->by = take_value(session->values, method, &entry, &exit);
 	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
@@ -186,11 +275,8 @@ static int compile(struct session *session, const struct site *site, struct meth
 	method->why = method->signature.why;
 	if (method->why) {
 		/* Which is said, if it is asked for at the start. */
-		expressions_filter(&values->expressions, method->name, &method->signature,
-				   why_no_types(session, method),
-				   &(struct watch_filter_of){ .constant_count = 0 });
-		(void)expressions_value(&values->expressions, method->name, &method->signature,
-					&values->options, &unused, &unused);
+		filter_calls(session, method, &(struct watch_filter_of){ .constant_count = 0 });
+		(void)take_value(values, method, &unused, &unused);
 		return 0;
 	}
 	if (session->options->mode == MODE_WATCH && !session->options->no_values)

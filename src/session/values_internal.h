@@ -6,11 +6,15 @@
 #ifndef SESSION_VALUES_INTERNAL_H
 #define SESSION_VALUES_INTERNAL_H
 
+#include "base/error.h"
 #include "base/text.h"
 #include "bpf/watch.h"
+#include "capture/capture.h"
+#include "filter/filter.h"
 #include "method/method_id.h"
 #include "session/call_name.h"
-#include "session/expressions.h"
+#include "value/by.h"
+#include "value/filter.h"
 #include "value/value.h"
 
 struct redaction;
@@ -32,6 +36,17 @@ struct method_values {
 	struct watch_program program;
 	uint64_t asked_ms;
 	unsigned int asked; /* how often */
+};
+
+/* What --if and --by=EXPR say, and what that was for the last method. */
+struct expressions {
+	bool filters;
+	bool has_value;
+	struct filter filter;
+	struct filter value;
+	struct value_filter *compiled;
+	struct value_by by;
+	struct error problem; /* with the first method that one of them does not fit */
 };
 
 struct session_values {
