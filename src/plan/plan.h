@@ -14,7 +14,6 @@
 #include "method/body.h"
 
 struct error;
-struct site_exit;
 
 enum mechanism {
 	MECHANISM_NONE,

@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "session/verdict.h"
 
-struct session;
-
 struct judgement {
 	struct verdict verdict;
 	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */

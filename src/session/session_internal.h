@@ -20,25 +20,8 @@
 #include "target/process.h"
 
 struct count_bounds;
-struct debuginfod;
-struct follow;
 struct inject_outcome;
-struct known_stack;
-struct known_stacks;
-struct launch;
-struct merged_stack;
-struct output_server;
-struct last_snapshot;
-struct pattern;
-struct private_code;
 struct private_place;
-struct session_live;
-struct record;
-struct session_traces;
-struct session_async;
-struct session_values;
-struct settling;
-struct symbols;
 
 /* What the user asks for (planning.c). */
 struct session_asked {

@@ -17,9 +17,7 @@
 #include "value/filter.h"
 #include "value/value.h"
 
-struct redaction;
 struct session;
-struct site;
 
 /* What calls of one method are captured by. */
 struct method_values {

@@ -17,9 +17,7 @@
 
 struct error;
 struct follow;
-struct session;
 struct target;
-struct last_snapshot;
 struct site;
 
 enum verdict_reason {
