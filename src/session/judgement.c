@@ -165,25 +165,21 @@ static void describe(const struct session *session, const struct site *site,
 		describe_no_register(session, site, out);
 }
 
-static void describe_anywhere(enum verdict_reason reason, struct text *out)
-{
-	static const char *const texts[VERDICT_REASONS] = {
-		[VERDICT_REPORT_LOST] =
-			"code came up that was not reported, or for which there was no room: which "
-			"methods it was of is not known",
-		[VERDICT_CANNOT_TELL] =
-			"code may have come up that cannot be told from other code, or that no "
-			"probe reaches when it is loaded (docs/limits.md says which)",
-		[VERDICT_ENDED_EARLY] = "the run has ended early: calls of its last moments may "
-					"not have been seen",
-	};
+static const char *const anywhere[VERDICT_REASONS] = {
+	[VERDICT_REPORT_LOST] =
+		"code came up that was not reported, or for which there was no room: which methods it "
+		"was of is not known",
+	[VERDICT_CANNOT_TELL] =
+		"code may have come up that cannot be told from other code, or that no "
+		"probe reaches when it is loaded (docs/limits.md says which)",
+	[VERDICT_ENDED_EARLY] =
+		"the run has ended early: calls of its last moments may not have been "
+		"seen",
+};
 
-	text_add(out, texts[reason]);
-}
-
-static void say(const struct text *what)
+static void say(const char *what)
 {
-	log_print("lower bound: %s", text_chars(what));
+	log_print("lower bound: %s", what);
 }
 
 static void on_doubt(void *ctx, const struct site *site, enum verdict_reason reason)
@@ -197,7 +193,7 @@ static void on_doubt(void *ctx, const struct site *site, enum verdict_reason rea
 		judgement->anywhere[reason] = true;
 	} else if (session->options->verbose) {
 		describe(session, site, reason, &what);
-		say(&what);
+		say(text_chars(&what));
 	} else if (first->length == 0) {
 		describe(session, site, reason, first);
 	}
@@ -250,20 +246,17 @@ static void say_together(struct judgement *judgement, enum verdict_reason reason
 	_cleanup_(text_deinit) struct text what = { 0 };
 	struct text *first = &judgement->first[reason];
 
-	if (judgement->anywhere[reason]) {
-		describe_anywhere(reason, &what);
-		say(&what);
-		text_clear(&what);
-	}
+	if (judgement->anywhere[reason])
+		say(anywhere[reason]);
 	if (count && reason == VERDICT_NO_REGISTER &&
 	    (!session->plan.timed || session->options->share_ns)) {
 		describe_turns(session, count_methods(session, verdict, reason), &what);
-		say(&what);
+		say(text_chars(&what));
 	} else if (count && !session->options->verbose &&
 		   !(reason == VERDICT_NOT_PROBED && count == session->not_probed)) {
 		if (count > 1)
 			text_printf(first, "; so it is with %zu more (-v names them)", count - 1);
-		say(first);
+		say(text_chars(first));
 	}
 }
 
