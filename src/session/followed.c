@@ -231,20 +231,14 @@ static void log_note(const struct session *session, const struct follow_note *no
 	const struct site *site =
 		note->site < session->plan.count ? &session->plan.sites[note->site] : NULL;
 
-	switch (note->type) {
-	case NOTE_HOLDING_STOPPED:
+	if (note->type == NOTE_HOLDING_STOPPED)
 		log_print(
 			"nobody is held any more, since %d times in a row the time was up before the probe was there (--hold gives more): what is compiled from now on may miss its first calls",
 			FOLLOW_TIMEOUTS_MAX);
-		return;
-	case NOTE_NO_ROOM:
+	if (note->type == NOTE_NO_ROOM)
 		log_print(
 			"there are more bodies than can be followed in one run (%d); the others are not probed: ask for fewer methods",
 			FOLLOW_SITES_MAX);
-		return;
-	default:
-		break;
-	}
 	if (!site || !session->options->verbose)
 		return;
 	switch (note->type) {
