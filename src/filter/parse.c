@@ -106,19 +106,14 @@ static const char *take_word(struct parser *parser)
 /* Those words are parameters' if they are written with an @, as keywords in C#. */
 static enum filter_operand operand_of(const struct filter_node *node, bool with_at)
 {
-	static const struct {
-		const char *word;
-		enum filter_operand operand;
-	} words[] = { { "result", FILTER_RESULT },
-		      { "took", FILTER_TOOK },
-		      { "threw", FILTER_THREW },
-		      { "thread", FILTER_THREAD } };
+	static const char *const words[] = { [FILTER_RESULT] = "result",
+					     [FILTER_TOOK] = "took",
+					     [FILTER_THREW] = "threw",
+					     [FILTER_THREAD] = "thread" };
 
-	if (with_at)
-		return FILTER_PARAMETER;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(node->path[0], words[i].word) == 0)
-			return words[i].operand;
+	for (int i = FILTER_RESULT; i <= FILTER_THREAD && !with_at; i++) {
+		if (strcmp(node->path[0], words[i]) == 0)
+			return (enum filter_operand)i;
 	}
 	return FILTER_PARAMETER;
 }
@@ -187,16 +182,10 @@ static int take_number(struct parser *parser, struct filter_node *node)
 
 static char escaped(char c)
 {
-	switch (c) {
-	case 'n':
-		return '\n';
-	case 't':
-		return '\t';
-	case 'r':
-		return '\r';
-	default:
-		return c;
-	}
+	static const char letters[] = "ntr", meanings[] = "\n\t\r";
+	const char *letter = strchr(letters, c);
+
+	return letter ? meanings[letter - letters] : c;
 }
 
 /* Up to the next @quote. */
