@@ -129,19 +129,14 @@ static int check_hits(const struct options *options, struct error *err)
 {
 	const char *name = names[options->format];
 
-	switch (options->mode) {
-	case MODE_FOLDED:
+	if (options->mode == MODE_FOLDED)
 		return error_set(err, -EINVAL,
 				 "--folded and --format=%s are two formats: leave one out", name);
-	case MODE_LIST:
-	case MODE_DRY_RUN:
+	if (!mode_attaches(options->mode))
 		return error_set(
 			err, -EINVAL,
 			"--format=%s is for hits, and %s attaches nothing: leave one out, or use -j",
 			name, options->mode == MODE_LIST ? "--list" : "--dry-run");
-	default:
-		break;
-	}
 	if (!options_report_hits(options))
 		return error_set(
 			err, -EINVAL,
