@@ -255,13 +255,13 @@ static void log_note(const struct session *session, const struct follow_note *no
 		log_body(note, site, "the kernel refused the breakpoint");
 		break;
 	case NOTE_DRAINED:
-		log_print("%s [%s] at 0x%" PRIx64
-			  ": nobody comes by any more, so its debug register goes to another",
-			  site->method, tier_name(site->tier), site->address.value);
-		break;
 	case NOTE_LOST_REGISTER:
-		log_print("%s [%s] at 0x%" PRIx64 ": gave its debug register to another",
-			  site->method, tier_name(site->tier), site->address.value);
+		log_print(
+			"%s [%s] at 0x%" PRIx64 ": %s", site->method, tier_name(site->tier),
+			site->address.value,
+			note->type == NOTE_DRAINED ?
+				"nobody comes by any more, so its debug register goes to another" :
+				"gave its debug register to another");
 		break;
 	case NOTE_UPROBES:
 		log_print("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image,

@@ -23,14 +23,9 @@ enum { UNDECIDED_NAMED = 4 };
 
 static const char *end_text(enum capture_end end)
 {
-	switch (end) {
-	case CAPTURE_TARGET_EXITED:
-		return "; the target has exited";
-	case CAPTURE_ENOUGH_HITS:
-		return "; as many as asked for";
-	default:
-		return "";
-	}
+	return end == CAPTURE_TARGET_EXITED ? "; the target has exited" :
+	       end == CAPTURE_ENOUGH_HITS   ? "; as many as asked for" :
+					      "";
 }
 
 static int print_counts(struct session *session, const struct judgement *judgement,
