@@ -15,7 +15,7 @@
 #include "session/async_calls.h"
 #include "session/call_name.h"
 #include "session/session_internal.h"
-#include "session/values_internal.h"
+#include "session/values.h"
 
 enum {
 	CALLS_MAX = 1 << 14, /* whose arguments are kept for their end */

@@ -13,7 +13,7 @@
 #include "bpf/by.h"
 #include "session/counts.h"
 #include "session/session_internal.h"
-#include "session/values_internal.h"
+#include "session/values.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "value/by.h"

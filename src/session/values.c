@@ -15,7 +15,6 @@
 #include "base/vector.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"
-#include "session/values_internal.h"
 #include "value/redaction.h"
 
 enum {

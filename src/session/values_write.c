@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See values.h: what was captured of one call, and by which exception it was left, as text. */
-#include "session/values_internal.h"
-
 #include "bpf/event.h"
 #include "runtime/runtime.h"
 #include "session/session_internal.h"
