@@ -19,7 +19,7 @@ void inlined_log(const struct resolution *resolution, const struct plan *plan, b
 /*
  * At the end: methods that were probed all the time and never hit, though they have code, and which
  * the JIT may well have inlined into their callers. @calls runs along the plan's sites; @watched:
- * see judgement.h.
+ * see struct verdict.
  */
 void inlined_hint(const struct plan *plan, const uint64_t *calls, const double *watched, bool all);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Words for the verdict: between verdict.c, which tells each site, and the log; for report.c. */
-#include "session/judgement.h"
+#include "session/verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -182,15 +182,14 @@ static void say(const char *what)
 	log_print("lower bound: %s", what);
 }
 
-static void on_doubt(void *ctx, const struct site *site, enum verdict_reason reason)
+void verdict_doubt(struct verdict *verdict, const struct site *site, enum verdict_reason reason)
 {
-	struct judgement *judgement = ctx;
-	const struct session *session = judgement->verdict.session;
+	const struct session *session = verdict->session;
 	_cleanup_(text_deinit) struct text what = { 0 };
-	struct text *first = &judgement->first[reason];
+	struct text *first = &verdict->first[reason];
 
 	if (!site) {
-		judgement->anywhere[reason] = true;
+		verdict->anywhere[reason] = true;
 	} else if (session->options->verbose) {
 		describe(session, site, reason, &what);
 		say(text_chars(&what));
@@ -238,15 +237,14 @@ static void describe_turns(const struct session *session, size_t methods, struct
 				    "");
 }
 
-static void say_together(struct judgement *judgement, enum verdict_reason reason)
+static void say_together(struct verdict *verdict, enum verdict_reason reason)
 {
-	const struct verdict *verdict = &judgement->verdict;
 	const struct session *session = verdict->session;
-	size_t count = verdict->sites[reason] - judgement->anywhere[reason];
+	size_t count = verdict->sites[reason] - verdict->anywhere[reason];
 	_cleanup_(text_deinit) struct text what = { 0 };
-	struct text *first = &judgement->first[reason];
+	struct text *first = &verdict->first[reason];
 
-	if (judgement->anywhere[reason])
+	if (verdict->anywhere[reason])
 		say(anywhere[reason]);
 	if (count && reason == VERDICT_NO_REGISTER &&
 	    (!session->plan.timed || session->options->share_ns)) {
@@ -260,18 +258,17 @@ static void say_together(struct judgement *judgement, enum verdict_reason reason
 	}
 }
 
-int judgement_reach(struct judgement *judgement, struct session *session, struct error *err)
+int verdict_reach(struct verdict *verdict, const struct session *session, struct error *err)
 {
-	struct verdict *verdict = &judgement->verdict;
 	int result;
 	size_t count = 0;
 
-	*verdict = (struct verdict){ .session = session, .tell = on_doubt, .ctx = judgement };
-	result = verdict_reach(verdict, err);
+	*verdict = (struct verdict){ .session = session };
+	result = verdict_find(verdict, err);
 	if (result == 0)
-		judgement->watched = watched_shares(session, verdict);
-	if (!judgement->watched) {
-		judgement->codes[0] = verdict_reason_code(VERDICT_ENDED_EARLY);
+		verdict->watched = watched_shares(session, verdict);
+	if (!verdict->watched) {
+		verdict->codes[0] = verdict_reason_code(VERDICT_ENDED_EARLY);
 		return result ? result : error_set(err, -ENOMEM, "no memory for the report");
 	}
 	for (enum verdict_reason reason = 0; reason < VERDICT_REASONS; reason++) {
@@ -279,17 +276,17 @@ int judgement_reach(struct judgement *judgement, struct session *session, struct
 
 		if (!verdict->sites[reason])
 			continue;
-		say_together(judgement, reason);
-		if (count == 0 || strcmp(judgement->codes[count - 1], code) != 0)
-			judgement->codes[count++] = code;
+		say_together(verdict, reason);
+		if (count == 0 || strcmp(verdict->codes[count - 1], code) != 0)
+			verdict->codes[count++] = code;
 	}
 	return 0;
 }
 
-void judgement_deinit(struct judgement *judgement)
+void verdict_deinit(struct verdict *verdict)
 {
 	for (size_t i = 0; i < VERDICT_REASONS; i++)
-		text_deinit(&judgement->first[i]);
-	free(judgement->watched);
-	verdict_deinit(&judgement->verdict);
+		text_deinit(&verdict->first[i]);
+	free(verdict->watched);
+	free(verdict->of_sites);
 }

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "session/counts.h"
 #include "session/inlined.h"
-#include "session/judgement.h"
+#include "session/verdict.h"
 #include "session/losses.h"
 #include "stack/known.h"
 #include "base/log.h"
@@ -28,15 +28,14 @@ static const char *end_text(enum capture_end end)
 					      "";
 }
 
-static int print_counts(struct session *session, const struct judgement *judgement,
-			struct error *err)
+static int print_counts(struct session *session, const struct verdict *verdict, struct error *err)
 {
 	const struct count_bounds bounds = {
-		.of_sites = judgement->watched ? judgement->verdict.of_sites : NULL,
+		.of_sites = verdict->watched ? verdict->of_sites : NULL,
 		.unjudged = 1U << VERDICT_ENDED_EARLY,
 		.reasons = VERDICT_REASONS,
 		.code = verdict_reason_code,
-		.watched = judgement->watched,
+		.watched = verdict->watched,
 		.all_calls = session->counts.printed,
 	};
 
@@ -230,7 +229,7 @@ static void log_filtered(const struct session *session, const struct output_filt
 
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
-	_cleanup_(judgement_deinit) struct judgement judgement = { 0 };
+	_cleanup_(verdict_deinit) struct verdict verdict = { 0 };
 	uint64_t calls = 0, lost = 0, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
@@ -273,9 +272,9 @@ enum exit_status session_write_report(struct session *session, struct error *err
 	log_stacks(stacks);
 	session_log_runtimes(session, RUNTIME_LOG_LINES);
 	/* For want of memory: what was collected is printed all the same, as far as that goes. */
-	failed = judgement_reach(&judgement, session, err) != 0;
-	log_followed(session, judgement.watched);
-	failed |= print_counts(session, &judgement, err) != 0;
+	failed = verdict_reach(&verdict, session, err) != 0;
+	log_followed(session, verdict.watched);
+	failed |= print_counts(session, &verdict, err) != 0;
 	count += log_left_out(session, left_out);
 	session_log_fetched(session);
 	session_write_traced(session);
@@ -286,12 +285,12 @@ enum exit_status session_write_report(struct session *session, struct error *err
 						 .calls = calls,
 						 .hits = counting ? calls : session->counts.shown,
 						 .losses = output_losses,
-						 .lower_bound = judgement.codes,
+						 .lower_bound = verdict.codes,
 						 .stacks = stacks,
 					 });
 	if (failed)
 		return EXIT_STATUS_ERROR;
-	if (!session->options->strict || (count == 0 && known && !judgement.codes[0]))
+	if (!session->options->strict || (count == 0 && known && !verdict.codes[0]))
 		return EXIT_STATUS_OK;
 	error_set(
 		err, 0,

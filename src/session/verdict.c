@@ -30,7 +30,7 @@ static void blame(struct verdict *verdict, const struct site *site, enum verdict
 	if (marked)
 		verdict->of_sites[marked - plan->sites] |= 1u << reason;
 	verdict->sites[reason]++;
-	verdict->tell(verdict->ctx, site, reason);
+	verdict_doubt(verdict, site, reason);
 }
 
 /* Each of @plan that @is_so. */
@@ -107,7 +107,7 @@ static void blame_all(struct verdict *verdict, enum verdict_reason reason, bool 
 		if (of_native || verdict->session->plan.sites[i].tier != TIER_NATIVE)
 			verdict->of_sites[i] |= 1u << reason;
 	}
-	verdict->tell(verdict->ctx, NULL, reason);
+	verdict_doubt(verdict, NULL, reason);
 }
 
 /*
@@ -289,7 +289,7 @@ static int compare_snapshots(struct verdict *verdict, struct error *err)
 	return 0;
 }
 
-int verdict_reach(struct verdict *verdict, struct error *err)
+int verdict_find(struct verdict *verdict, struct error *err)
 {
 	verdict->of_sites = calloc(verdict->session->plan.count + 1, sizeof(*verdict->of_sites));
 	if (!verdict->of_sites)
@@ -306,12 +306,6 @@ int verdict_reach(struct verdict *verdict, struct error *err)
 			blame_all(verdict, VERDICT_REPORT_LOST, losses_of_files(verdict));
 	}
 	return compare_snapshots(verdict, err);
-}
-
-void verdict_deinit(struct verdict *verdict)
-{
-	free(verdict->of_sites);
-	*verdict = (struct verdict){ 0 };
 }
 
 const char *verdict_reason_code(unsigned int reason)

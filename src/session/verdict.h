@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 struct error;
 struct follow;
 struct target;
@@ -36,15 +38,18 @@ enum verdict_reason {
 
 struct verdict {
 	const struct session *session;
-	/*
-	 * Told of each site that makes counts lower bounds; of what concerns all of them, with
-	 * NULL.
-	 */
-	void (*tell)(void *ctx, const struct site *site, enum verdict_reason reason);
-	void *ctx;
 	size_t sites[VERDICT_REASONS]; /* all 0: every count is exact, but for what was lost */
 	uint32_t *of_sites; /* along the plan's: a bit for each reason. The first of a method has
 			       those of bodies that the plan does not have */
+	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */
+	/*
+	 * Along plan->by_method, of the method that begins there, which part of the whole run it was
+	 * watched, 0 to 1: what its count has to be divided by, for an estimate. 1 unless the verdict
+	 * is that it had no register at times. NULL without memory.
+	 */
+	double *watched;
+	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
+	bool anywhere[VERDICT_REASONS];	    /* it concerns all methods */
 };
 
 /*
@@ -56,12 +61,17 @@ struct last_snapshot *last_snapshot_take(struct target *target, struct follow *f
 void last_snapshot_destroy(struct last_snapshot *snapshot);
 
 /*
- * Judge the session's counts, with all that has come up in its plan, once following has stopped; the
- * caller has set whom to tell. -ENOMEM and the like with @err set; a target that has gone by now is no
- * failure.
+ * Reaches the verdict on the session's counts, with all that has come up in its plan, once following
+ * has stopped, and says it (judgement.c): a line for each kind of reason why some are lower bounds,
+ * with how many and what to do; with -v for each body. -errno with @err set; then all counts are lower
+ * bounds, and @verdict is to be freed, too. A target that has gone by now is no failure.
  */
-int verdict_reach(struct verdict *verdict, struct error *err);
+int verdict_reach(struct verdict *verdict, const struct session *session, struct error *err);
 void verdict_deinit(struct verdict *verdict);
+
+/* Parts of that: which sites make counts lower bounds, and what is said of each; NULL: of all. */
+int verdict_find(struct verdict *verdict, struct error *err);
+void verdict_doubt(struct verdict *verdict, const struct site *site, enum verdict_reason reason);
 
 /* The code in JSON of an enum verdict_reason, for struct count_bounds. */
 const char *verdict_reason_code(unsigned int reason);
