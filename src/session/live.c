@@ -11,7 +11,6 @@
 #include "probe/breakpoints.h"
 #include "screen/screen.h"
 #include "session/counts.h"
-#include "session/losses.h"
 #include "session/session_internal.h"
 
 enum { REFRESH_NS = NS_PER_S /* if --interval does not say */ };

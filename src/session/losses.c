@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What was lost, from all who know of it, for report.c and live.c. */
-#include "session/losses.h"
-
 #include "base/shortage.h"
 #include "follow/follow.h"
 #include "session/session_internal.h"

@@ -13,7 +13,6 @@
 #include "session/counts.h"
 #include "session/inlined.h"
 #include "session/verdict.h"
-#include "session/losses.h"
 #include "stack/known.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -364,6 +364,21 @@ int session_record_totals(struct session *session, const struct count_bounds *bo
 			  struct error *err);
 void session_record_target(struct session *session);
 
+/* What a run has lost: for programs by its reason, for people in a sentence. */
+struct loss {
+	struct output_loss output;
+	const char *sentence;
+};
+
+enum { LOSSES_MAX = 14 };
+
+/*
+ * Those of which there are any (losses.c); returns how many. Some are not known before the probes are
+ * gone.
+ */
+size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
+		      struct loss losses[LOSSES_MAX]);
+
 /*
  * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for
  * people in the log, for programs as the last line of the output. EXIT_STATUS_OK, or with @err set
