@@ -27,18 +27,19 @@ enum {
 
 static int create_patterns(struct session *session, struct error *err)
 {
-	size_t count = session->options->request.count;
+	const struct request *request = &session->options->request;
+	struct session_asked *asked = &session->asked;
+	size_t count = request->count;
 
-	session->asked.matched = calloc(count, sizeof(*session->asked.matched));
-	session->asked.native = calloc(count, sizeof(*session->asked.native));
-	session->asked.methods.nested = session->options->request.nested;
-	session->asked.methods.patterns = calloc(count, sizeof(*session->asked.methods.patterns));
-	session->asked.method_patterns = calloc(count, sizeof(struct pattern *));
-	if (!session->asked.matched || !session->asked.native || !session->asked.methods.patterns ||
-	    !session->asked.method_patterns)
+	asked->matched = calloc(count, sizeof(*asked->matched));
+	asked->native = calloc(count, sizeof(*asked->native));
+	asked->methods.nested = request->nested;
+	asked->methods.patterns = calloc(count, sizeof(*asked->methods.patterns));
+	asked->method_patterns = calloc(count, sizeof(*asked->method_patterns));
+	if (!asked->matched || !asked->native || !asked->methods.patterns ||
+	    !asked->method_patterns)
 		return error_set(err, -ENOMEM, "no memory for %zu patterns", count);
-	return patterns_create(&session->asked.patterns, session->options->request.patterns, count,
-			       err);
+	return patterns_create(&asked->patterns, request->patterns, count, err);
 }
 
 /*
