@@ -50,10 +50,6 @@ static int expressions_init(struct expressions *expressions, const struct option
 {
 	int result = 0;
 
-	*expressions = (struct expressions){
-		.filters = options->filter,
-		.has_value = options->by_value,
-	};
 	if (options->filter) {
 		expressions->compiled = calloc(1, sizeof(*expressions->compiled));
 		if (!expressions->compiled)
@@ -212,7 +208,7 @@ static void filter_calls(struct session *session, const struct method_values *me
 	const struct value_filter *compiled = expressions->compiled;
 	const char *no_types = why_no_types(session, method);
 
-	if (!expressions->filters)
+	if (!session->options->filter)
 		return;
 	if ((no_types && expressions->filter.type_count &&
 	     refuse_types(&expressions->filter, method->name, no_types, problem_of(expressions))) ||
@@ -231,16 +227,16 @@ static void filter_calls(struct session *session, const struct method_values *me
  * What takes the value of calls of @method, at the entry or the exit, until the next one is made. The
  * type of it; NULL: it is not to be had.
  */
-static const struct value_type *take_value(struct session_values *values,
+static const struct value_type *take_value(struct session *session,
 					   const struct method_values *method,
 					   struct watch_ops_of *entry, struct watch_ops_of *exit)
 {
-	struct expressions *expressions = &values->expressions;
+	struct expressions *expressions = &session->values->expressions;
 	struct value_by *by = &expressions->by;
 
-	if (!expressions->has_value ||
+	if (!session->options->by_value ||
 	    value_by_compile(by, &expressions->value, method->name, &method->signature,
-			     &values->options, problem_of(expressions)))
+			     &session->values->options, problem_of(expressions)))
 		return NULL;
 	*(by->at_end ? exit : entry) = (struct watch_ops_of){ by->ops, by->count };
 	return by->type;
@@ -252,7 +248,7 @@ static int add_program(struct session *session, struct method_values *method)
 	struct watch_filter_of filter = { .constant_count = 0 };
 
 	filter_calls(session, method, &filter);
-	method->by = take_value(session->values, method, &entry, &exit);
+	method->by = take_value(session, method, &entry, &exit);
 	if (method->watch) {
 		entry.ops = value_watch_entry(method->watch, &entry.count);
 		exit.ops = value_watch_exit(method->watch, &exit.count);
@@ -275,7 +271,7 @@ static int compile(struct session *session, const struct site *site, struct meth
 	if (method->why) {
 		/* Which is said, if it is asked for at the start. */
 		filter_calls(session, method, &(struct watch_filter_of){ .constant_count = 0 });
-		(void)take_value(values, method, &unused, &unused);
+		(void)take_value(session, method, &unused, &unused);
 		return 0;
 	}
 	if (session->options->mode == MODE_WATCH && !session->options->no_values)
@@ -410,13 +406,13 @@ void session_values_add(struct session *session)
 	if (values && session->options->mode == MODE_WATCH)
 		values_watch_thrown(session);
 	/* Without any of these nobody asks what methods are given. */
-	if (!values || (session->options->no_values && !values->expressions.filters &&
-			!session->options->async))
+	if (!values ||
+	    (session->options->no_values && !session->options->filter && !session->options->async))
 		return;
 	for (; values->sites < sites_known(session) && values->sites < session->plan.count;
 	     values->sites++)
 		add_site(session, (uint32_t)values->sites);
-	if (session->options->mode != MODE_WATCH || values->expressions.filters)
+	if (session->options->mode != MODE_WATCH || session->options->filter)
 		ask_of_undecided(session);
 	session_async_add(session);
 }

@@ -42,8 +42,6 @@ struct method_values {
 
 /* What --if and --by=EXPR say, and what that was for the last method. */
 struct expressions {
-	bool filters;
-	bool has_value;
 	struct filter filter;
 	struct filter value;
 	struct value_filter *compiled;
