@@ -14,7 +14,6 @@
 #include "capture/capture.h"
 #include "base/error.h"
 #include "cli/options.h"
-#include "session/complete.h"
 #include "record/replay.h"
 #include "session/session.h"
 #include "base/text.h"

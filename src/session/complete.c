@@ -3,7 +3,7 @@
  * For what bash and zsh complete (packaging/): processes, and names of methods of one. It has to be
  * there before who pressed the key is impatient, so nothing is looked for but names.
  */
-#include "session/complete.h"
+#include "session/session.h"
 
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "base/vector.h"
 #include "broker/broker.h"
-#include "cli/options.h"
 #include "session/resolve.h"
 #include "target/candidates.h"
 #include "target/privileges.h"

@@ -3,6 +3,8 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 
 struct error;
@@ -22,5 +24,12 @@ enum exit_status {
  * says why if it is not 0.
  */
 enum exit_status session_run(struct options *options, struct error *err);
+
+/*
+ * --complete (complete.c), in the place of a run: what a shell may offer for the next word. Write a
+ * line for each: of processes "PID NAME", if no PID was given; else of its methods, up to the next
+ * part of the name. 0, or -errno with @err set.
+ */
+int complete(const struct options *options, FILE *to, struct error *err);
 
 #endif
