@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "line.h"
 #include "rows.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "line.h"
 #include "rows.h"
 
 enum {

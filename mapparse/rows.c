@@ -2,10 +2,6 @@
 /* The formats in which a row is: address, size, name. */
 #include "rows.h"
 
-#include "line.h"
-#include "rows_crossgen2.h"
-#include "rows_perf.h"
-
 enum {
 	/* crossgen2's first rows are no RVAs but facts, counted down from the end. */
 	FACT_SIGNATURE = 0xffffffff,

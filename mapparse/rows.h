@@ -6,7 +6,7 @@
 #ifndef MAPPARSE_ROWS_H
 #define MAPPARSE_ROWS_H
 
-#include "mapparse.h"
+#include "line.h"
 
 enum mapparse_line {
 	MAPPARSE_LINE_ROW,     /* @row is filled */
@@ -36,6 +36,10 @@ static inline enum mapparse_line mapparse_rows_bad(struct mapparse_rows *rows, c
 	return MAPPARSE_LINE_BAD;
 }
 
+/* Are the numbers of @row possible ones? Else what is wrong with them. */
+enum mapparse_line mapparse_rows_range(struct mapparse_rows *rows, enum mapparse_number address,
+				       enum mapparse_number size, struct mapparse_row *row);
+
 /*
  * @line has no end of line, no NUL and no spaces around it. The row's name is parsed into
  * @rows->name, unless @line is cut.
@@ -48,6 +52,20 @@ enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mappars
  * its format end?
  */
 bool mapparse_rows_is_whole(enum mapparse_format format, struct mapparse_slice line);
+
+/* rows_perf.c: what @row->raw_name is: kind, tier (cut off) and, for a script's function, where. */
+void mapparse_rows_classify_perf(struct mapparse_row *row);
+
+/* perfinfo-PID.map, whose rows are images. */
+enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
+					       struct mapparse_slice line,
+					       struct mapparse_row *row);
+
+/* rows_crossgen2.c: --map and --mapcsv, every node of the image, methods among them. */
+enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct mapparse_slice line,
+					  bool is_cut, struct mapparse_row *row);
+enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct mapparse_slice line,
+					  bool is_cut, struct mapparse_row *row);
 
 /* detect.c: what is in the first bytes of a file, all of it if @is_all. */
 struct mapparse_detection {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rows_crossgen2.h"
+/* The rows of crossgen2's --map and --mapcsv. */
+#include "rows.h"
 
 #include <stdio.h>
 

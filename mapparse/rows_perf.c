@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rows_perf.h"
+/* The rows of perf-PID.map and perfinfo-PID.map, which many programs write. */
+#include "rows.h"
 
 #include <ctype.h>
-
-#include "line.h"
 
 static const struct {
 	const char *name;
