@@ -68,7 +68,7 @@ static size_t hex_run(struct mapparse_slice s, bool *lower)
 /* "ADDRESS SIZE NAME": whose, the number of digits tells. */
 static enum mapparse_format vote_range(struct mapparse_slice line, unsigned int *weight)
 {
-	bool prefixed = line_skip(&line, "0x") || line_skip(&line, "0X");
+	bool prefixed = line_skip_hex(&line);
 	struct mapparse_slice rest = line;
 	bool address_lower, size_lower;
 	size_t digits = hex_run(line, &address_lower), size_digits;

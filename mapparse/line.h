@@ -72,6 +72,12 @@ static inline bool line_skip(struct mapparse_slice *s, const char *word)
 	return true;
 }
 
+/* The 0x or 0X of a hexadecimal number. */
+static inline bool line_skip_hex(struct mapparse_slice *s)
+{
+	return line_skip(s, "0x") || line_skip(s, "0X");
+}
+
 static inline struct mapparse_slice line_trim(struct mapparse_slice s)
 {
 	while (s.length && (s.start[0] == ' ' || s.start[0] == '\t')) {

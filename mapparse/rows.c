@@ -32,6 +32,12 @@ enum mapparse_line mapparse_rows_range(struct mapparse_rows *rows, enum mapparse
 	return MAPPARSE_LINE_ROW;
 }
 
+static enum mapparse_number hex_number(struct mapparse_slice *line, uint64_t *value)
+{
+	line_skip_hex(line);
+	return line_number(line, 16, value);
+}
+
 /* "ADDRESS SIZE " in hexadecimal, cut off @line; what is left is the name. */
 static enum mapparse_line read_range(struct mapparse_rows *rows, struct mapparse_slice *line,
 				     struct mapparse_row *row)
@@ -39,14 +45,10 @@ static enum mapparse_line read_range(struct mapparse_rows *rows, struct mapparse
 	enum mapparse_number address, size = MAPPARSE_NUMBER_NONE;
 	enum mapparse_line result;
 
-	if (!line_skip(line, "0x"))
-		line_skip(line, "0X");
-	address = line_number(line, 16, &row->address);
+	address = hex_number(line, &row->address);
 	if (line_skip(line, " ")) {
 		*line = line_trim(*line);
-		if (!line_skip(line, "0x"))
-			line_skip(line, "0X");
-		size = line_number(line, 16, &row->size);
+		size = hex_number(line, &row->size);
 	} else if (address == MAPPARSE_NUMBER_OK) {
 		address = MAPPARSE_NUMBER_NONE;
 	}
@@ -60,20 +62,21 @@ static enum mapparse_line read_range(struct mapparse_rows *rows, struct mapparse
 	return line->length ? MAPPARSE_LINE_ROW : mapparse_rows_bad(rows, "there is no name");
 }
 
-static void parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelling, bool is_cut,
+/* False if the name cannot be parsed; one that is not to be, or lacks its end, is left alone. */
+static bool parse_name(struct mapparse_rows *rows, enum mapparse_spelling spelling,
 		       struct mapparse_row *row)
 {
-	if (rows->skip_names || is_cut)
-		return;
-	if (mapparse_name_parse(rows->name, spelling, row->raw_name.start, row->raw_name.length) ==
-	    0)
-		row->name = rows->name;
+	if (rows->skip_names || row->is_cut)
+		return true;
+	if (mapparse_name_parse(rows->name, spelling, row->raw_name.start, row->raw_name.length))
+		return false;
+	row->name = rows->name;
+	return true;
 }
 
 /* A row of crossgen's: a method with its name. */
 static enum mapparse_line read_method(struct mapparse_rows *rows, struct mapparse_slice line,
-				      enum mapparse_spelling spelling, bool is_cut,
-				      struct mapparse_row *row)
+				      enum mapparse_spelling spelling, struct mapparse_row *row)
 {
 	enum mapparse_line result = read_range(rows, &line, row);
 
@@ -81,10 +84,9 @@ static enum mapparse_line read_method(struct mapparse_rows *rows, struct mappars
 		return result;
 	row->raw_name = line;
 	row->tier = MAPPARSE_TIER_R2R;
-	parse_name(rows, spelling, is_cut, row);
-	if (row->name || rows->skip_names || is_cut)
-		return MAPPARSE_LINE_ROW;
-	return mapparse_rows_bad(rows, "the name is no Type::Method");
+	return parse_name(rows, spelling, row) ?
+		       MAPPARSE_LINE_ROW :
+		       mapparse_rows_bad(rows, "the name is no Type::Method");
 }
 
 static bool read_signature(struct mapparse_slice text, uint8_t signature[16])
@@ -141,7 +143,7 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 }
 
 static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapparse_slice line,
-					 bool is_cut, struct mapparse_row *row)
+					 struct mapparse_row *row)
 {
 	struct mapparse_slice rest = line;
 	uint64_t fact, zero;
@@ -152,12 +154,12 @@ static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapp
 	    line_number(&rest, 16, &zero) == MAPPARSE_NUMBER_OK && zero == 0 &&
 	    line_skip(&rest, " "))
 		return read_fact(rows, fact, rest);
-	return read_method(rows, line, MAPPARSE_SPELLING_CLR, is_cut, row);
+	return read_method(rows, line, MAPPARSE_SPELLING_CLR, row);
 }
 
 /* Without "Type::Method(...)" it is some other program's, or a row that lost its end. */
 static enum mapparse_line read_perf(struct mapparse_rows *rows, struct mapparse_slice line,
-				    bool is_cut, struct mapparse_row *row)
+				    struct mapparse_row *row)
 {
 	enum mapparse_line result;
 
@@ -167,11 +169,30 @@ static enum mapparse_line read_perf(struct mapparse_rows *rows, struct mapparse_
 		return result;
 	row->raw_name = line;
 	mapparse_rows_classify_perf(row);
-	if (row->kind == MAPPARSE_KIND_METHOD)
-		parse_name(rows, MAPPARSE_SPELLING_ANY, is_cut, row);
-	if (row->kind == MAPPARSE_KIND_METHOD && !row->name && !rows->skip_names && !is_cut)
+	if (row->kind == MAPPARSE_KIND_METHOD && !parse_name(rows, MAPPARSE_SPELLING_ANY, row))
 		row->kind = MAPPARSE_KIND_OTHER;
 	return MAPPARSE_LINE_ROW;
+}
+
+static enum mapparse_line read_row(struct mapparse_rows *rows, struct mapparse_slice line,
+				   struct mapparse_row *row)
+{
+	switch (rows->header->format) {
+	case MAPPARSE_FORMAT_CROSSGEN:
+		return read_method(rows, line, MAPPARSE_SPELLING_IL, row);
+	case MAPPARSE_FORMAT_CROSSGEN2:
+		return read_crossgen2(rows, line, row);
+	case MAPPARSE_FORMAT_CROSSGEN2_MAP:
+		return mapparse_rows_read_map(rows, line, row);
+	case MAPPARSE_FORMAT_CROSSGEN2_CSV:
+		return mapparse_rows_read_csv(rows, line, row);
+	case MAPPARSE_FORMAT_PERF_MAP:
+		return read_perf(rows, line, row);
+	case MAPPARSE_FORMAT_PERFINFO:
+		return mapparse_rows_read_perfinfo(rows, line, row);
+	default:
+		return mapparse_rows_bad(rows, "the format is not known");
+	}
 }
 
 enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mapparse_slice line,
@@ -180,28 +201,7 @@ enum mapparse_line mapparse_rows_read(struct mapparse_rows *rows, struct mappars
 	enum mapparse_line result;
 
 	*row = (struct mapparse_row){ .kind = MAPPARSE_KIND_METHOD, .is_cut = is_cut };
-	switch (rows->header->format) {
-	case MAPPARSE_FORMAT_CROSSGEN:
-		result = read_method(rows, line, MAPPARSE_SPELLING_IL, is_cut, row);
-		break;
-	case MAPPARSE_FORMAT_CROSSGEN2:
-		result = read_crossgen2(rows, line, is_cut, row);
-		break;
-	case MAPPARSE_FORMAT_CROSSGEN2_MAP:
-		result = mapparse_rows_read_map(rows, line, is_cut, row);
-		break;
-	case MAPPARSE_FORMAT_CROSSGEN2_CSV:
-		result = mapparse_rows_read_csv(rows, line, is_cut, row);
-		break;
-	case MAPPARSE_FORMAT_PERF_MAP:
-		result = read_perf(rows, line, is_cut, row);
-		break;
-	case MAPPARSE_FORMAT_PERFINFO:
-		result = mapparse_rows_read_perfinfo(rows, line, row);
-		break;
-	default:
-		result = mapparse_rows_bad(rows, "the format is not known");
-	}
+	result = read_row(rows, line, row);
 	if (result == MAPPARSE_LINE_ROW && row->size == 0 && row->kind != MAPPARSE_KIND_SECTION &&
 	    row->kind != MAPPARSE_KIND_IMAGE)
 		result = mapparse_rows_bad(rows, "the size is 0");

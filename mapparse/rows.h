@@ -63,9 +63,9 @@ enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
 
 /* rows_crossgen2.c: --map and --mapcsv, every node of the image, methods among them. */
 enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct mapparse_slice line,
-					  bool is_cut, struct mapparse_row *row);
+					  struct mapparse_row *row);
 enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct mapparse_slice line,
-					  bool is_cut, struct mapparse_row *row);
+					  struct mapparse_row *row);
 
 /* detect.c: what is in the first bytes of a file, all of it if @is_all. */
 struct mapparse_detection {

@@ -19,8 +19,7 @@ static void note_assembly(struct mapparse_rows *rows, const struct mapparse_row 
 	assembly[symbol.length] = '\0';
 }
 
-static enum mapparse_line finish_row(struct mapparse_rows *rows, bool is_cut,
-				     struct mapparse_row *row)
+static enum mapparse_line finish_row(struct mapparse_rows *rows, struct mapparse_row *row)
 {
 	const char *assembly = rows->assembly;
 
@@ -31,7 +30,7 @@ static enum mapparse_line finish_row(struct mapparse_rows *rows, bool is_cut,
 	}
 	row->kind = MAPPARSE_KIND_METHOD;
 	row->tier = MAPPARSE_TIER_R2R;
-	if (rows->skip_names || is_cut)
+	if (rows->skip_names || row->is_cut)
 		return MAPPARSE_LINE_ROW;
 	if (!assembly && rows->header->assembly[0])
 		assembly = rows->header->assembly;
@@ -87,7 +86,7 @@ static enum mapparse_line read_section(struct mapparse_rows *rows, struct mappar
 
 /* RVA | LENGTH | RELOCS | SECTION | SYMBOL  (NODE), or without length and node: a label. */
 static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_slice line,
-				    bool is_cut, struct mapparse_row *row)
+				    struct mapparse_row *row)
 {
 	struct mapparse_slice rva, length, relocs;
 	enum mapparse_line result;
@@ -110,7 +109,7 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 		length.length ? read_number(length, 16, &row->size) : MAPPARSE_NUMBER_OK, row);
 	if (result != MAPPARSE_LINE_ROW)
 		return result;
-	if (!length.length || is_cut) {
+	if (!length.length || row->is_cut) {
 		row->kind = MAPPARSE_KIND_SECTION;
 		return MAPPARSE_LINE_ROW;
 	}
@@ -121,11 +120,11 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	row->node_type.length = (size_t)(row->raw_name.start + row->raw_name.length - 1 - open - 1);
 	row->raw_name.length = (size_t)(open - row->raw_name.start);
 	row->raw_name = line_trim(row->raw_name);
-	return finish_row(rows, is_cut, row);
+	return finish_row(rows, row);
 }
 
 enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct mapparse_slice line,
-					  bool is_cut, struct mapparse_row *row)
+					  struct mapparse_row *row)
 {
 	/* Every table has a title of its own; those we have no use for are passed over. */
 	if (slice_is(line, "Section Map") || slice_begins(line, "INDEX ")) {
@@ -145,11 +144,10 @@ enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct map
 	case MAPPARSE_TABLE_SECTIONS:
 		return slice_begins(line, "---") ? MAPPARSE_LINE_NONE : read_section(rows, line);
 	case MAPPARSE_TABLE_NODES:
-		return read_node(rows, line, is_cut, row);
+		return read_node(rows, line, row);
 	default:
 		/* A table that lost its title is told by its rows. */
-		return slice_begins(line, "0x") ? read_node(rows, line, is_cut, row) :
-						  MAPPARSE_LINE_NONE;
+		return slice_begins(line, "0x") ? read_node(rows, line, row) : MAPPARSE_LINE_NONE;
 	}
 }
 
@@ -164,7 +162,7 @@ static struct mapparse_slice unquote(struct mapparse_slice s)
 
 /* Rva,Length,Relocs,Section,Symbol,Node Type. Nothing is quoted, symbols may have commas. */
 enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct mapparse_slice line,
-					  bool is_cut, struct mapparse_row *row)
+					  struct mapparse_row *row)
 {
 	struct mapparse_slice rva, length, relocs, node;
 	enum mapparse_line result;
@@ -179,7 +177,7 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 		length.length ? read_number(length, 10, &row->size) : MAPPARSE_NUMBER_OK, row);
 	if (result != MAPPARSE_LINE_ROW)
 		return result;
-	if (!length.length || is_cut) {
+	if (!length.length || row->is_cut) {
 		/* A label: symbol and node type have changed places. */
 		line_skip(&line, ",");
 		row->raw_name = unquote(line);
@@ -190,5 +188,5 @@ enum mapparse_line mapparse_rows_read_csv(struct mapparse_rows *rows, struct map
 		return mapparse_rows_bad(rows, "the row has less than six columns");
 	row->raw_name = unquote(line);
 	row->node_type = unquote(node);
-	return finish_row(rows, is_cut, row);
+	return finish_row(rows, row);
 }
