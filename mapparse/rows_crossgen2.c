@@ -30,7 +30,7 @@ static enum mapparse_line finish_row(struct mapparse_rows *rows, struct mapparse
 	}
 	row->kind = MAPPARSE_KIND_METHOD;
 	row->tier = MAPPARSE_TIER_R2R;
-	if (rows->skip_names || row->is_cut)
+	if (rows->skip_names)
 		return MAPPARSE_LINE_ROW;
 	if (!assembly && rows->header->assembly[0])
 		assembly = rows->header->assembly;
@@ -126,29 +126,23 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 enum mapparse_line mapparse_rows_read_map(struct mapparse_rows *rows, struct mapparse_slice line,
 					  struct mapparse_row *row)
 {
-	/* Every table has a title of its own; those we have no use for are passed over. */
-	if (slice_is(line, "Section Map") || slice_begins(line, "INDEX ")) {
+	/*
+	 * Every table has a title of its own, those we have no use for are passed over; one that
+	 * lost its title is told by its rows.
+	 */
+	if (slice_is(line, "Section Map") || slice_begins(line, "INDEX "))
 		rows->table = MAPPARSE_TABLE_SECTIONS;
-		return MAPPARSE_LINE_NONE;
-	}
-	if (slice_is(line, "Node & Symbol Map") || slice_begins(line, "RVA  ")) {
+	else if (slice_is(line, "Node & Symbol Map") || slice_begins(line, "RVA  "))
 		rows->table = MAPPARSE_TABLE_NODES;
-		return MAPPARSE_LINE_NONE;
-	}
-	if (slice_ends(line, " Statistics") || slice_is(line, "Summary Info") ||
-	    slice_begins(line, "Top Nodes By ")) {
+	else if (slice_ends(line, " Statistics") || slice_is(line, "Summary Info") ||
+		 slice_begins(line, "Top Nodes By "))
 		rows->table = MAPPARSE_TABLE_OTHER;
-		return MAPPARSE_LINE_NONE;
-	}
-	switch (rows->table) {
-	case MAPPARSE_TABLE_SECTIONS:
-		return slice_begins(line, "---") ? MAPPARSE_LINE_NONE : read_section(rows, line);
-	case MAPPARSE_TABLE_NODES:
+	else if (rows->table == MAPPARSE_TABLE_SECTIONS && !slice_begins(line, "---"))
+		return read_section(rows, line);
+	else if (rows->table == MAPPARSE_TABLE_NODES ||
+		 (rows->table == MAPPARSE_TABLE_OTHER && slice_begins(line, "0x")))
 		return read_node(rows, line, row);
-	default:
-		/* A table that lost its title is told by its rows. */
-		return slice_begins(line, "0x") ? read_node(rows, line, row) : MAPPARSE_LINE_NONE;
-	}
+	return MAPPARSE_LINE_NONE;
 }
 
 /* --mapcsv --------------------------------------------------------------------------------- */
