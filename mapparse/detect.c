@@ -128,8 +128,8 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 	struct mapparse_slice rest = { bytes, length };
 
 	while (rest.length && voters < VOTERS_MAX) {
-		struct mapparse_slice line = rest;
 		enum mapparse_format format;
+		struct mapparse_slice line;
 		unsigned int weight;
 		size_t end = 0;
 
@@ -137,14 +137,9 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 			end++;
 		if (end == rest.length && !is_all && voters)
 			break; /* only part of a line */
-		line.length = end;
-		line = line_trim(line);
-		rest.start += end;
-		rest.length -= end;
-		if (rest.length) {
-			rest.start++;
-			rest.length--;
-		}
+		line = line_trim((struct mapparse_slice){ rest.start, end });
+		end += end < rest.length;
+		rest = slice_of(rest.start + end, slice_end(rest));
 		if (!line.length)
 			continue;
 		voters++;

@@ -43,6 +43,16 @@ static inline enum mapparse_number line_number(struct mapparse_slice *s, unsigne
 	return i == 0 ? MAPPARSE_NUMBER_NONE : large ? MAPPARSE_NUMBER_LARGE : MAPPARSE_NUMBER_OK;
 }
 
+static inline struct mapparse_slice slice_of(const char *start, const char *end)
+{
+	return (struct mapparse_slice){ start, (size_t)(end - start) };
+}
+
+static inline const char *slice_end(struct mapparse_slice s)
+{
+	return s.start + s.length;
+}
+
 static inline bool slice_begins(struct mapparse_slice s, const char *word)
 {
 	size_t length = strlen(word);
@@ -98,9 +108,8 @@ static inline bool line_field(struct mapparse_slice *s, char separator,
 
 	if (!p)
 		return false;
-	*field = (struct mapparse_slice){ s->start, (size_t)(p - s->start) };
-	s->length -= field->length + 1;
-	s->start = p + 1;
+	*field = slice_of(s->start, p);
+	*s = slice_of(p + 1, slice_end(*s));
 	return true;
 }
 
@@ -112,9 +121,8 @@ static inline bool line_last_field(struct mapparse_slice *s, char separator,
 
 	if (!p)
 		return false;
-	field->start = p + 1;
-	field->length = (size_t)(s->start + s->length - p - 1);
-	s->length = (size_t)(p - s->start);
+	*field = slice_of(p + 1, slice_end(*s));
+	*s = slice_of(s->start, p);
 	return true;
 }
 

@@ -22,28 +22,13 @@ struct parts {
 	enum mapparse_instance instance;
 };
 
-static struct mapparse_slice slice_of(const char *start, const char *end)
-{
-	return (struct mapparse_slice){ start, (size_t)(end - start) };
-}
-
-static const char *slice_end(struct mapparse_slice s)
-{
-	return s.start + s.length;
-}
-
 static struct mapparse_slice slice_trim(struct mapparse_slice s)
 {
 	while (s.length && s.start[0] == ' ')
-		s = (struct mapparse_slice){ s.start + 1, s.length - 1 };
+		s = slice_of(s.start + 1, slice_end(s));
 	while (s.length && s.start[s.length - 1] == ' ')
 		s.length--;
 	return s;
-}
-
-static struct mapparse_slice slice_from(struct mapparse_slice s, size_t from)
-{
-	return (struct mapparse_slice){ s.start + from, s.length - from };
 }
 
 static bool slice_equal(struct mapparse_slice a, struct mapparse_slice b)
@@ -160,10 +145,8 @@ static bool split(struct mapparse_slice text, enum mapparse_spelling spelling, s
 
 	*parts = (struct parts){ .instance = MAPPARSE_INSTANCE_UNKNOWN };
 	text = slice_trim(text);
-	if (slice_begins(text, "instance ")) {
-		text = slice_from(text, strlen("instance "));
+	if (line_skip(&text, "instance "))
 		parts->instance = MAPPARSE_INSTANCE;
-	}
 	has_assembly = spelling != MAPPARSE_SPELLING_CLR && split_assembly(text, parts, &text);
 	if (has_assembly && parts->instance == MAPPARSE_INSTANCE_UNKNOWN)
 		parts->instance = MAPPARSE_STATIC;

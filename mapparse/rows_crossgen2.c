@@ -116,10 +116,8 @@ static enum mapparse_line read_node(struct mapparse_rows *rows, struct mapparse_
 	open = memrchr(row->raw_name.start, '(', row->raw_name.length);
 	if (!open || !slice_ends(row->raw_name, ")"))
 		return mapparse_rows_bad(rows, "the row does not end with its node's type");
-	row->node_type.start = open + 1;
-	row->node_type.length = (size_t)(row->raw_name.start + row->raw_name.length - 1 - open - 1);
-	row->raw_name.length = (size_t)(open - row->raw_name.start);
-	row->raw_name = line_trim(row->raw_name);
+	row->node_type = slice_of(open + 1, slice_end(row->raw_name) - 1);
+	row->raw_name = line_trim(slice_of(row->raw_name.start, open));
 	return finish_row(rows, row);
 }
 

@@ -32,9 +32,8 @@ static void cut_tier(struct mapparse_row *row)
 	open = memrchr(name.start, '[', name.length);
 	if (!open || open == name.start || open[-1] != ')')
 		return;
-	row->tier_name.start = open + 1;
-	row->tier_name.length = (size_t)(name.start + name.length - 1 - (open + 1));
-	row->raw_name.length = (size_t)(open - name.start);
+	row->tier_name = slice_of(open + 1, slice_end(name) - 1);
+	row->raw_name = slice_of(name.start, open);
 	for (size_t i = 0; i < sizeof(tiers) / sizeof(tiers[0]); i++) {
 		if (slice_is(row->tier_name, tiers[i].name)) {
 			row->tier = tiers[i].tier;
@@ -57,9 +56,7 @@ static bool is_stub(struct mapparse_row *row)
 		return false;
 	open = rest.length ? memchr(rest.start, '<', rest.length) : NULL;
 	row->kind = MAPPARSE_KIND_STUB;
-	row->node_type = rest;
-	if (open)
-		row->node_type.length = (size_t)(open - rest.start);
+	row->node_type = open ? slice_of(rest.start, open) : rest;
 	return true;
 }
 
@@ -89,7 +86,7 @@ static size_t script_begin(struct mapparse_slice s)
 	size_t first = s.length;
 
 	for (size_t i = 0; i < s.length; i++) {
-		struct mapparse_slice script = { s.start + i + 1, s.length - i - 1 };
+		struct mapparse_slice script = slice_of(s.start + i + 1, slice_end(s));
 
 		if (s.start[i] != ' ')
 			continue;
@@ -121,20 +118,18 @@ static void read_js(struct mapparse_row *row, struct mapparse_slice rest)
 	if (marker) {
 		row->tier = marker_tiers[marker - markers];
 		row->tier_name = (struct mapparse_slice){ rest.start, 1 };
-		rest = (struct mapparse_slice){ rest.start + 1, rest.length - 1 };
+		rest = slice_of(rest.start + 1, slice_end(rest));
 	}
 	at = rest;
-	if (cut_number(&at, &row->js.column)) {
-		if (!cut_number(&at, &row->js.line)) { /* only one number: of older V8s, the line */
-			row->js.line = row->js.column;
-			row->js.column = 0;
-		}
+	/* If there is only one number, as of older V8s, it is the line. */
+	if (cut_number(&at, &row->js.column) && !cut_number(&at, &row->js.line)) {
+		row->js.line = row->js.column;
+		row->js.column = 0;
 	}
 	begin = script_begin(at);
 	row->js.function = (struct mapparse_slice){ at.start, begin };
 	if (begin < at.length)
-		row->js.script =
-			(struct mapparse_slice){ at.start + begin + 1, at.length - begin - 1 };
+		row->js.script = slice_of(at.start + begin + 1, slice_end(at));
 }
 
 static bool is_v8(struct mapparse_row *row)
@@ -226,11 +221,6 @@ enum mapparse_line mapparse_rows_read_perfinfo(struct mapparse_rows *rows,
 		       MAPPARSE_LINE_BAD;
 }
 
-static struct mapparse_slice slice_of(const char *start, size_t length)
-{
-	return (struct mapparse_slice){ start, length };
-}
-
 void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 {
 	static const char *const endings[] = { ".nodestats.csv", ".map.csv", ".ni.r2rmap",
@@ -255,12 +245,12 @@ void mapparse_file_name_parse(struct mapparse_file_name *name, const char *path)
 		break;
 	}
 	if (slice_ends(file, "}") && file.length > MAPPARSE_MVID_LENGTH + 2) {
-		struct mapparse_slice mvid = slice_of(
-			file.start + file.length - 1 - MAPPARSE_MVID_LENGTH, MAPPARSE_MVID_LENGTH);
+		const char *end = slice_end(file) - 1;
+		struct mapparse_slice mvid = slice_of(end - MAPPARSE_MVID_LENGTH, end);
 
 		if (is_mvid(mvid) && mvid.start[-1] == '{' && mvid.start[-2] == '.') {
 			name->mvid = mvid;
-			file.length = (size_t)(mvid.start - 2 - file.start);
+			file = slice_of(file.start, mvid.start - 2);
 		}
 	}
 	if (slice_ends(file, ".ni"))
