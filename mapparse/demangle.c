@@ -392,7 +392,7 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	struct mapparse_slice s = { chars, length }, method, type;
 	struct demangler d = { .guessed = false };
 	struct mapparse_builder b;
-	size_t at, open, from, args;
+	size_t at, open, from;
 
 	at = split(s);
 	if (at == 0 || at + 2 >= s.length || s.start[at] != '_' || s.start[at + 1] != '_')
@@ -405,12 +405,7 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 
 	mapparse_builder_begin(&b, name);
 	add_type(&d, type, &b.out);
-	args = type_args_begin(&b.out);
-	b.parts[MAPPARSE_PART_TYPE].to = args;
-	if (args < b.out.length) {
-		b.parts[MAPPARSE_PART_TYPE_ARGS].from = args + 1;
-		b.parts[MAPPARSE_PART_TYPE_ARGS].to = b.out.length - 1;
-	}
+	mapparse_builder_end_type(&b, type_args_begin(&b.out));
 	buffer_add(&b.out, "::");
 	from = b.out.length;
 	open = slice_ends(method, ">") ? find(method, 0, "<") : method.length;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "line.h"
 #include "type.h"
 
 /* The parts of one spelling, before they are brought into canonical form. */
@@ -192,16 +191,22 @@ void mapparse_builder_begin(struct mapparse_builder *b, struct mapparse_name *na
 		.name = name,
 		.out = { name->chars, 0, name->chars_capacity, false },
 	};
-	name->ambiguous = false;
-	name->has_params = false;
-	name->has_return = false;
-	name->instance = MAPPARSE_INSTANCE_UNKNOWN;
+	*name = (struct mapparse_name){ .instance = MAPPARSE_INSTANCE_UNKNOWN };
 }
 
 void mapparse_builder_end_part(struct mapparse_builder *b, enum mapparse_part part, size_t from)
 {
 	b->parts[part].from = from;
 	b->parts[part].to = b->out.length;
+}
+
+void mapparse_builder_end_type(struct mapparse_builder *b, size_t name_end)
+{
+	b->parts[MAPPARSE_PART_TYPE].to = name_end;
+	if (name_end < b->out.length) {
+		b->parts[MAPPARSE_PART_TYPE_ARGS].from = name_end + 1;
+		b->parts[MAPPARSE_PART_TYPE_ARGS].to = b->out.length - 1;
+	}
 }
 
 /* The buffer no longer moves: the parts get their addresses. */
@@ -230,23 +235,31 @@ int mapparse_builder_finish(struct mapparse_builder *b)
 
 static void add_type(struct mapparse_builder *b, struct mapparse_slice type)
 {
-	struct mapparse_scan s = { type.start, slice_end(type), 0 };
-	size_t from = b->out.length, name_end;
-	bool odd = false;
+	struct mapparse_scan s = mapparse_scan_of(type, 0);
+	size_t name_end;
 
-	if (!mapparse_type_read_name(&s, &b->out, &name_end, &odd) || s.pos != s.end) {
-		b->out.length = from;
+	if (!mapparse_type_read_name(&s, &b->out, &name_end, &b->name->ambiguous) ||
+	    s.pos != s.end) {
+		b->out.length = 0;
 		buffer_add_bytes(&b->out, type.start, type.length);
 		name_end = b->out.length;
-		odd = true;
+		b->name->ambiguous = true;
 	}
-	b->parts[MAPPARSE_PART_TYPE].from = from;
-	b->parts[MAPPARSE_PART_TYPE].to = name_end;
-	if (name_end < b->out.length) {
-		b->parts[MAPPARSE_PART_TYPE_ARGS].from = name_end + 1;
-		b->parts[MAPPARSE_PART_TYPE_ARGS].to = b->out.length - 1;
-	}
-	b->name->ambiguous |= odd;
+	mapparse_builder_end_type(b, name_end);
+}
+
+/* The types of @list in brackets. */
+static void add_list(struct mapparse_builder *b, enum mapparse_part part, bool as_argument,
+		     struct mapparse_slice list)
+{
+	struct mapparse_scan s = mapparse_scan_of(list, 0);
+	size_t from;
+
+	buffer_add_char(&b->out, as_argument ? '[' : '(');
+	from = b->out.length;
+	mapparse_type_read_list(&s, as_argument, &b->out, &b->name->ambiguous);
+	mapparse_builder_end_part(b, part, from);
+	buffer_add_char(&b->out, as_argument ? ']' : ')');
 }
 
 /* Where "[System.Int32]" or, in C#, "<int>" at the end of a method's name begins. */
@@ -273,40 +286,17 @@ static void add_method(struct mapparse_builder *b, struct mapparse_slice method,
 		       enum mapparse_spelling spelling)
 {
 	size_t begin = method_args_begin(method, spelling), from = b->out.length;
-	bool odd = false;
 
 	buffer_add_bytes(&b->out, method.start, begin);
 	mapparse_builder_end_part(b, MAPPARSE_PART_METHOD, from);
-	if (begin < method.length) {
-		struct mapparse_scan s = { method.start + begin + 1, slice_end(method) - 1, 0 };
-
-		buffer_add_char(&b->out, '[');
-		from = b->out.length;
-		mapparse_type_read_list(&s, true, &b->out, &odd);
-		mapparse_builder_end_part(b, MAPPARSE_PART_METHOD_ARGS, from);
-		buffer_add_char(&b->out, ']');
-	}
-	b->name->ambiguous |= odd;
-}
-
-static void add_params(struct mapparse_builder *b, struct mapparse_slice params)
-{
-	struct mapparse_scan s = { params.start, slice_end(params), 0 };
-	bool odd = false;
-	size_t from;
-
-	buffer_add_char(&b->out, '(');
-	from = b->out.length;
-	mapparse_type_read_list(&s, false, &b->out, &odd);
-	mapparse_builder_end_part(b, MAPPARSE_PART_PARAMS, from);
-	buffer_add_char(&b->out, ')');
-	b->name->has_params = true;
-	b->name->ambiguous |= odd;
+	if (begin < method.length)
+		add_list(b, MAPPARSE_PART_METHOD_ARGS, true,
+			 slice_of(method.start + begin + 1, slice_end(method) - 1));
 }
 
 static void add_return(struct mapparse_builder *b, struct mapparse_slice result)
 {
-	struct mapparse_scan s = { result.start, slice_end(result), 0 };
+	struct mapparse_scan s = mapparse_scan_of(result, 0);
 	size_t from = b->out.length;
 
 	if (!mapparse_type_read(&s, false, &b->out) || s.pos != s.end) {
@@ -358,8 +348,9 @@ int mapparse_name_parse(struct mapparse_name *name, enum mapparse_spelling spell
 	add_type(&b, parts.type);
 	buffer_add(&b.out, "::");
 	add_method(&b, parts.method, spelling);
-	if (parts.has_params)
-		add_params(&b, parts.params);
+	name->has_params = parts.has_params;
+	if (name->has_params)
+		add_list(&b, MAPPARSE_PART_PARAMS, false, parts.params);
 	mapparse_builder_end_part(&b, MAPPARSE_PART_CANONICAL, 0);
 
 	name->instance = parts.instance;

@@ -35,6 +35,9 @@ void mapparse_builder_begin(struct mapparse_builder *b, struct mapparse_name *na
 /* What was added since @from is @part. */
 void mapparse_builder_end_part(struct mapparse_builder *b, enum mapparse_part part, size_t from);
 
+/* The type is what was added so far: its name and, from @name_end on, arguments in brackets. */
+void mapparse_builder_end_type(struct mapparse_builder *b, size_t name_end);
+
 /* 0 or -ENOMEM. */
 int mapparse_builder_finish(struct mapparse_builder *b);
 

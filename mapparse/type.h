@@ -8,7 +8,7 @@
 #define MAPPARSE_TYPE_H
 
 #include "buffer.h"
-#include "mapparse.h"
+#include "line.h"
 
 enum { MAPPARSE_TYPE_DEPTH_MAX = 32 };
 
@@ -18,6 +18,11 @@ struct mapparse_scan {
 	const char *end;
 	int depth;
 };
+
+static inline struct mapparse_scan mapparse_scan_of(struct mapparse_slice s, int depth)
+{
+	return (struct mapparse_scan){ s.start, slice_end(s), depth };
+}
 
 static inline bool mapparse_is_digit(char c)
 {
@@ -51,6 +56,9 @@ void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument, struct m
  */
 bool mapparse_type_read_name(struct mapparse_scan *s, struct mapparse_buffer *out, size_t *name_end,
 			     bool *odd);
+
+/* How many types are in a list. */
+size_t mapparse_list_count(struct mapparse_slice list);
 
 /* The bracket that closes the one @open stands on, counting all kinds; NULL if none does. */
 const char *mapparse_bracket_end(const char *open, const char *end);
