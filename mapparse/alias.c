@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "alias.h"
-
-#include <stdint.h>
-#include <string.h>
+/* The types that every language of .NET has its own word for. */
+#include "type.h"
 
 enum alias_type {
 	VOID,

@@ -8,9 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "alias.h"
-#include "line.h"
 #include "name.h"
+#include "type.h"
 
 enum { DEPTH_MAX = 32, PREFIX_MAX = 256 };
 

@@ -3,9 +3,8 @@
  * The names of crossgen2 --map and --mapcsv: assembly_Namespace_Type_1<Arg>__Method<Arg>, in
  * which everything but letters, digits and _ has become an _ .
  */
-#include "alias.h"
-#include "line.h"
 #include "name.h"
+#include "type.h"
 
 static bool is_letter(char c)
 {

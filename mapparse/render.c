@@ -3,7 +3,6 @@
  * From the canonical spelling back to the others: for conversion, and so that parsing can be
  * tested against its own opposite.
  */
-#include "alias.h"
 #include "name.h"
 #include "type.h"
 

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "alias.h"
-
 static inline __attribute__((always_inline)) bool skip_word(struct mapparse_scan *s,
 							    const char *word, size_t length)
 {
@@ -156,21 +154,35 @@ static bool read_generic_parameter(struct mapparse_scan *s, struct mapparse_buff
 	return s->pos > digits;
 }
 
-/* "(*)(" what the function takes ")", behind what it returns. @s stands on the list's "(". */
+/* Where the list in parentheses ends that @s stands on; NULL if it stands on none. */
+static const char *list_end(const struct mapparse_scan *s)
+{
+	return s->pos < s->end && *s->pos == '(' ? mapparse_bracket_end(s->pos, s->end) : NULL;
+}
+
+/* "(*)(" what the function takes ")", behind what it returns. */
+static bool add_function_params(struct mapparse_scan params, bool as_argument,
+				struct mapparse_buffer *out)
+{
+	bool odd = false;
+
+	buffer_add(out, "(*)(");
+	mapparse_type_read_list(&params, as_argument, out, &odd);
+	buffer_add_char(out, ')');
+	return !odd;
+}
+
+/* False if @s does not stand on the list of what the function takes. */
 static bool read_function_params(struct mapparse_scan *s, bool as_argument,
 				 struct mapparse_buffer *out)
 {
-	const char *close = mapparse_bracket_end(s->pos, s->end);
-	struct mapparse_scan list = { s->pos + 1, close, s->depth };
-	bool odd = false;
+	const char *open = s->pos, *close = list_end(s);
 
 	if (!close)
 		return false;
-	buffer_add(out, "(*)(");
-	mapparse_type_read_list(&list, as_argument, out, &odd);
-	buffer_add_char(out, ')');
 	s->pos = close + 1;
-	return !odd;
+	return add_function_params((struct mapparse_scan){ open + 1, close, s->depth }, as_argument,
+				   out);
 }
 
 /* IL: "method int32 *(int32)". */
@@ -184,7 +196,7 @@ static bool read_il_function(struct mapparse_scan *s, bool as_argument, struct m
 		return false;
 	mapparse_skip_spaces(s);
 	SKIP_WORD(s, "*");
-	return s->pos < s->end && *s->pos == '(' && read_function_params(s, as_argument, out);
+	return read_function_params(s, as_argument, out);
 }
 
 /* C#: "delegate*<int, int>" and "delegate* unmanaged[Cdecl]<int, int>"; the last is returned. */
@@ -195,11 +207,10 @@ static bool read_csharp_function(struct mapparse_scan *s, bool as_argument,
 	const char *close = open ? mapparse_bracket_end(open, s->end) : NULL;
 	struct mapparse_slice rest, element = { NULL, 0 };
 	struct mapparse_scan params, result;
-	bool odd = false;
 
 	if (!close)
 		return false;
-	rest = (struct mapparse_slice){ open + 1, (size_t)(close - open - 1) };
+	rest = slice_of(open + 1, close);
 	while (mapparse_list_next(&rest, &element))
 		;
 	if (!element.start)
@@ -210,11 +221,8 @@ static bool read_csharp_function(struct mapparse_scan *s, bool as_argument,
 	params = (struct mapparse_scan){ open + 1, element.start, s->depth };
 	if (params.end > params.pos)
 		params.end--; /* its comma */
-	buffer_add(out, "(*)(");
-	mapparse_type_read_list(&params, as_argument, out, &odd);
-	buffer_add_char(out, ')');
 	s->pos = close + 1;
-	return !odd;
+	return add_function_params(params, as_argument, out);
 }
 
 /* C#'s int? is System.Nullable`1[System.Int32]: read again what was just written. */
@@ -243,9 +251,7 @@ static bool skip_modifier(struct mapparse_scan *s)
 		return true;
 	if (!SKIP_WORD(s, " modreq") && !SKIP_WORD(s, " modopt"))
 		return false;
-	if (s->pos == s->end || *s->pos != '(')
-		return false;
-	close = mapparse_bracket_end(s->pos, s->end);
+	close = list_end(s);
 	if (close)
 		s->pos = close + 1;
 	return close != NULL;
@@ -277,8 +283,6 @@ static bool read_suffixes(struct mapparse_scan *s, size_t begin, bool as_argumen
 		case '(':
 			if (!SKIP_WORD(s, "(*)"))
 				return true;
-			if (s->pos == s->end || *s->pos != '(')
-				return false;
 			if (!read_function_params(s, as_argument, out))
 				return false;
 			break;

@@ -12,6 +12,20 @@
 
 enum { MAPPARSE_TYPE_DEPTH_MAX = 32 };
 
+/* A type that every language of .NET has its own word for. */
+struct mapparse_alias {
+	const char *il;	     /* the canonical word of a parameter: "int32" */
+	const char *clr;     /* of a generic argument: "System.Int32" */
+	const char *csharp;  /* "int" */
+	const char *mangled; /* "Int32" */
+};
+
+/* What the spelling stands for, in any of the languages; NULL if for nothing but itself. */
+const struct mapparse_alias *mapparse_alias_find(const char *chars, size_t length);
+
+/* By the mangled word alone. */
+const struct mapparse_alias *mapparse_alias_find_mangled(const char *chars, size_t length);
+
 /* What is left to be read; every reader moves @pos on. */
 struct mapparse_scan {
 	const char *pos;

@@ -66,22 +66,31 @@ bool mapparse_list_next(struct mapparse_slice *list, struct mapparse_slice *elem
 
 	if (list->length == 0)
 		return false;
-	end = list->start + list->length;
-	element->start = list->start;
+	end = slice_end(*list);
 	for (const char *p = list->start; p < end; p++) {
 		if (*p == '<' || *p == '[' || *p == '(') {
 			depth++;
 		} else if ((*p == '>' || *p == ']' || *p == ')') && depth) {
 			depth--;
 		} else if (*p == ',' && depth == 0) {
-			element->length = (size_t)(p - list->start);
-			*list = (struct mapparse_slice){ p + 1, (size_t)(end - p - 1) };
+			*element = slice_of(list->start, p);
+			*list = slice_of(p + 1, end);
 			return true;
 		}
 	}
-	element->length = list->length;
-	*list = (struct mapparse_slice){ end, 0 };
+	*element = *list;
+	*list = slice_of(end, end);
 	return true;
+}
+
+size_t mapparse_list_count(struct mapparse_slice list)
+{
+	struct mapparse_slice element;
+	size_t count = 0;
+
+	while (mapparse_list_next(&list, &element))
+		count++;
+	return count;
 }
 
 /* Lists ------------------------------------------------------------------------------------ */
@@ -113,7 +122,7 @@ static void read_element(struct mapparse_scan *s, bool as_argument, struct mappa
 			 bool *odd)
 {
 	struct mapparse_scan attempt = *s;
-	struct mapparse_slice rest = { s->pos, (size_t)(s->end - s->pos) };
+	struct mapparse_slice rest = slice_of(s->pos, s->end);
 	struct mapparse_slice element = { s->pos, 0 };
 	size_t begin = out->length;
 
@@ -135,7 +144,7 @@ static void read_element(struct mapparse_scan *s, bool as_argument, struct mappa
 		if (element.start[i] != ' ')
 			buffer_add_char(out, element.start[i]);
 	}
-	s->pos = element.start + element.length;
+	s->pos = slice_end(element);
 }
 
 void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument, struct mapparse_buffer *out,
@@ -156,16 +165,6 @@ void mapparse_type_read_list(struct mapparse_scan *s, bool as_argument, struct m
 
 /* Names ------------------------------------------------------------------------------------ */
 
-static size_t list_count(struct mapparse_slice list)
-{
-	struct mapparse_slice element;
-	size_t count = 0;
-
-	while (mapparse_list_next(&list, &element))
-		count++;
-	return count;
-}
-
 /* Note where the arguments are that @s stands on, and go to their end. */
 static bool take_list(struct mapparse_scan *s, struct type_name *name, bool has_arity,
 		      struct mapparse_buffer *out)
@@ -176,10 +175,10 @@ static bool take_list(struct mapparse_scan *s, struct type_name *name, bool has_
 	if (!close || name->count == LISTS_MAX)
 		return false;
 	list = &name->lists[name->count];
-	*list = (struct mapparse_slice){ s->pos + 1, (size_t)(close - s->pos - 1) };
+	*list = slice_of(s->pos + 1, close);
 	if (!has_arity) { /* C# has List<int> for List`1 */
 		buffer_add_char(out, '`');
-		mapparse_buffer_add_number(out, list_count(*list));
+		mapparse_buffer_add_number(out, mapparse_list_count(*list));
 	}
 	name->count++;
 	s->pos = close;
@@ -292,8 +291,7 @@ static void add_lists(const struct type_name *name, int depth, struct mapparse_b
 		      bool *odd)
 {
 	for (unsigned int i = 0; i < name->count; i++) {
-		struct mapparse_scan list = { name->lists[i].start,
-					      name->lists[i].start + name->lists[i].length, depth };
+		struct mapparse_scan list = mapparse_scan_of(name->lists[i], depth);
 
 		if (i > 0)
 			buffer_add_char(out, ',');
