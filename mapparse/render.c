@@ -3,35 +3,40 @@
  * From the canonical spelling back to the others: for conversion, and so that parsing can be
  * tested against its own opposite.
  */
+#include <stdio.h>
+
 #include "name.h"
 #include "type.h"
 
-static struct mapparse_scan scan_of(struct mapparse_slice s, int depth)
+struct renderer {
+	enum mapparse_spelling spelling;
+	struct mapparse_buffer out;
+};
+
+static void add_slice(struct renderer *r, struct mapparse_slice s)
 {
-	return (struct mapparse_scan){ s.start, s.start + s.length, depth };
+	buffer_add_bytes(&r->out, s.start, s.length);
 }
 
-static void render_type(struct mapparse_scan *s, bool as_argument, enum mapparse_spelling spelling,
-			struct mapparse_buffer *out);
+static void render_type(struct renderer *r, struct mapparse_scan s, bool as_argument);
 
-static void render_list(struct mapparse_slice list, bool as_argument, int depth,
-			enum mapparse_spelling spelling, struct mapparse_buffer *out)
+static void render_list(struct renderer *r, struct mapparse_slice list, bool as_argument, int depth)
 {
 	struct mapparse_slice element;
 	bool first = true;
 
 	while (mapparse_list_next(&list, &element)) {
-		struct mapparse_scan s = scan_of(element, depth);
+		struct mapparse_scan s = mapparse_scan_of(element, depth);
 
 		if (!first)
-			buffer_add(out, spelling == MAPPARSE_SPELLING_IL ? "," : ", ");
+			buffer_add(&r->out, r->spelling == MAPPARSE_SPELLING_IL ? "," : ", ");
 		first = false;
-		if (spelling == MAPPARSE_SPELLING_CSHARP && !as_argument && element.length &&
+		if (r->spelling == MAPPARSE_SPELLING_CSHARP && !as_argument && element.length &&
 		    s.end[-1] == '&') {
-			buffer_add(out, "ref ");
+			buffer_add(&r->out, "ref ");
 			s.end--;
 		}
-		render_type(&s, as_argument, spelling, out);
+		render_type(r, s, as_argument);
 	}
 }
 
@@ -52,150 +57,125 @@ static const char *name_end(const char *p, const char *end)
 }
 
 /* List`1 with one argument is List<...> in C#; Box`1+Inner keeps its number. */
-static size_t without_arity(struct mapparse_slice name, struct mapparse_slice list)
+static struct mapparse_slice without_arity(struct mapparse_slice name, struct mapparse_slice list)
 {
-	struct mapparse_buffer arity = { 0 };
-	struct mapparse_slice element;
-	size_t count = 0, length = name.length;
+	char arity[24];
+	size_t length = (size_t)snprintf(arity, sizeof(arity), "`%zu", mapparse_list_count(list));
 
-	while (mapparse_list_next(&list, &element))
-		count++;
-	buffer_add_char(&arity, '`');
-	mapparse_buffer_add_number(&arity, count);
-	if (!arity.failed && name.length > arity.length &&
-	    memcmp(name.start + name.length - arity.length, arity.chars, arity.length) == 0 &&
-	    !memchr(name.start, '`', name.length - arity.length))
-		length -= arity.length;
-	mapparse_buffer_free(&arity);
-	return length;
+	if (name.length > length && slice_ends(name, arity) &&
+	    !memchr(name.start, '`', name.length - length))
+		name.length -= length;
+	return name;
 }
 
-static void render_name(struct mapparse_slice name, struct mapparse_slice list,
-			enum mapparse_spelling spelling, struct mapparse_buffer *out)
+static void render_name(struct renderer *r, struct mapparse_slice name, struct mapparse_slice list)
 {
 	const struct mapparse_alias *alias =
 		list.start ? NULL : mapparse_alias_find(name.start, name.length);
-	size_t length = name.length;
 
 	if (alias) {
-		bool clr = spelling == MAPPARSE_SPELLING_CLR;
-
-		buffer_add(out, clr				     ? alias->clr :
-				spelling == MAPPARSE_SPELLING_CSHARP ? alias->csharp :
-								       alias->il);
+		buffer_add(&r->out, r->spelling == MAPPARSE_SPELLING_CLR    ? alias->clr :
+				    r->spelling == MAPPARSE_SPELLING_CSHARP ? alias->csharp :
+									      alias->il);
 		return;
 	}
-	if (spelling == MAPPARSE_SPELLING_IL)
-		buffer_add(out, "class ");
-	if (spelling == MAPPARSE_SPELLING_CSHARP && list.start)
-		length = without_arity(name, list);
-	for (size_t i = 0; i < length; i++) {
-		bool slash = spelling == MAPPARSE_SPELLING_IL && name.start[i] == '+';
+	if (r->spelling == MAPPARSE_SPELLING_IL)
+		buffer_add(&r->out, "class ");
+	if (r->spelling == MAPPARSE_SPELLING_CSHARP && list.start)
+		name = without_arity(name, list);
+	for (size_t i = 0; i < name.length; i++) {
+		bool slash = r->spelling == MAPPARSE_SPELLING_IL && name.start[i] == '+';
 
-		buffer_add_char(out, slash ? '/' : name.start[i]);
+		buffer_add_char(&r->out, slash ? '/' : name.start[i]);
 	}
 }
 
-static void render_array(const char *open, const char *close, enum mapparse_spelling spelling,
-			 struct mapparse_buffer *out)
+static void render_array(struct renderer *r, const char *open, const char *close)
 {
-	if (spelling != MAPPARSE_SPELLING_IL || close == open + 1) {
-		buffer_add_bytes(out, open, (size_t)(close - open + 1));
+	if (r->spelling != MAPPARSE_SPELLING_IL || close == open + 1) {
+		add_slice(r, slice_of(open, close + 1));
 		return;
 	}
-	buffer_add(out, "[0...");
+	buffer_add(&r->out, "[0...");
 	for (const char *p = open + 1; p < close; p++) {
 		if (*p == ',')
-			buffer_add(out, ",0...");
+			buffer_add(&r->out, ",0...");
 	}
-	buffer_add_char(out, ']');
+	buffer_add_char(&r->out, ']');
 }
 
 /* What was written from @begin on is returned by a function that takes @params. */
-static void render_function(size_t begin, struct mapparse_slice params, bool as_argument, int depth,
-			    enum mapparse_spelling spelling, struct mapparse_buffer *out)
+static void render_function(struct renderer *r, size_t begin, struct mapparse_slice params,
+			    bool as_argument, int depth)
 {
+	bool csharp = r->spelling == MAPPARSE_SPELLING_CSHARP;
+	bool il = r->spelling == MAPPARSE_SPELLING_IL;
 	struct mapparse_buffer result = { 0 };
 
-	if (out->failed || out->length == begin)
+	if (r->out.failed || r->out.length == begin)
 		return;
-	buffer_add_bytes(&result, out->chars + begin, out->length - begin);
-	out->length = begin;
-	switch (spelling) {
-	case MAPPARSE_SPELLING_IL:
-		buffer_add(out, "method ");
-		buffer_add_bytes(out, result.chars, result.length);
-		buffer_add(out, " *(");
-		render_list(params, as_argument, depth, spelling, out);
-		buffer_add_char(out, ')');
-		break;
-	case MAPPARSE_SPELLING_CSHARP:
-		buffer_add(out, "delegate*<");
-		render_list(params, as_argument, depth, spelling, out);
-		if (params.length)
-			buffer_add(out, ", ");
-		buffer_add_bytes(out, result.chars, result.length);
-		buffer_add_char(out, '>');
-		break;
-	default:
-		buffer_add_bytes(out, result.chars, result.length);
-		buffer_add(out, "(*)(");
-		render_list(params, as_argument, depth, spelling, out);
-		buffer_add_char(out, ')');
+	buffer_add_bytes(&result, r->out.chars + begin, r->out.length - begin);
+	r->out.length = begin;
+	if (csharp) {
+		buffer_add(&r->out, "delegate*<");
+	} else {
+		buffer_add(&r->out, il ? "method " : "");
+		buffer_add_bytes(&r->out, result.chars, result.length);
+		buffer_add(&r->out, il ? " *(" : "(*)(");
 	}
-	out->failed |= result.failed;
+	render_list(r, params, as_argument, depth);
+	if (csharp) {
+		buffer_add(&r->out, params.length ? ", " : "");
+		buffer_add_bytes(&r->out, result.chars, result.length);
+	}
+	buffer_add_char(&r->out, csharp ? '>' : ')');
+	r->out.failed |= result.failed;
 	mapparse_buffer_free(&result);
 }
 
-static void render_args(struct mapparse_slice list, int depth, enum mapparse_spelling spelling,
-			struct mapparse_buffer *out)
+static void render_args(struct renderer *r, struct mapparse_slice list, int depth)
 {
-	bool square = spelling == MAPPARSE_SPELLING_CLR;
+	bool square = r->spelling == MAPPARSE_SPELLING_CLR;
 
-	buffer_add_char(out, square ? '[' : '<');
-	render_list(list, true, depth, spelling, out);
-	buffer_add_char(out, square ? ']' : '>');
+	buffer_add_char(&r->out, square ? '[' : '<');
+	render_list(r, list, true, depth);
+	buffer_add_char(&r->out, square ? ']' : '>');
 }
 
 /* Those of a method's owner, and its own. The runtime, too, has them as [System.Int32]. */
-static void render_owner_args(struct mapparse_slice list, enum mapparse_spelling spelling,
-			      struct mapparse_buffer *out)
+static void render_owner_args(struct renderer *r, struct mapparse_slice list)
 {
-	if (list.length && spelling == MAPPARSE_SPELLING_IL) {
-		buffer_add_char(out, '[');
-		buffer_add_bytes(out, list.start, list.length);
-		buffer_add_char(out, ']');
+	if (list.length && r->spelling == MAPPARSE_SPELLING_IL) {
+		buffer_add_char(&r->out, '[');
+		add_slice(r, list);
+		buffer_add_char(&r->out, ']');
 	} else if (list.length) {
-		render_args(list, 0, spelling, out);
+		render_args(r, list, 0);
 	}
 }
 
-static void render_suffixes(struct mapparse_scan *s, size_t begin, bool as_argument,
-			    enum mapparse_spelling spelling, struct mapparse_buffer *out)
+static void render_suffixes(struct renderer *r, struct mapparse_scan s, size_t begin,
+			    bool as_argument)
 {
-	while (s->pos < s->end) {
-		const char *close = mapparse_bracket_end(s->pos, s->end);
+	while (s.pos < s.end) {
+		const char *close = mapparse_bracket_end(s.pos, s.end);
 
-		if (*s->pos == '[' && close) {
-			render_array(s->pos, close, spelling, out);
-			s->pos = close + 1;
-		} else if (*s->pos == '(' && close && s->end - close > 1 && close[1] == '(') {
+		if (*s.pos == '[' && close) {
+			render_array(r, s.pos, close);
+			s.pos = close + 1;
+		} else if (*s.pos == '(' && close && s.end - close > 1 && close[1] == '(') {
 			const char *open = close + 1;
 
-			close = mapparse_bracket_end(open, s->end);
+			close = mapparse_bracket_end(open, s.end);
 			if (!close)
 				break;
-			render_function(
-				begin,
-				(struct mapparse_slice){ open + 1, (size_t)(close - open - 1) },
-				as_argument, s->depth, spelling, out);
-			s->pos = close + 1;
+			render_function(r, begin, slice_of(open + 1, close), as_argument, s.depth);
+			s.pos = close + 1;
 		} else {
-			buffer_add_char(out, *s->pos++);
+			buffer_add_char(&r->out, *s.pos++);
 		}
 	}
-	buffer_add_bytes(out, s->pos, (size_t)(s->end - s->pos));
-	s->pos = s->end;
+	add_slice(r, slice_of(s.pos, s.end));
 }
 
 static bool is_array(const char *open, const char *end)
@@ -203,101 +183,81 @@ static bool is_array(const char *open, const char *end)
 	return end - open > 1 && strchr("],*", open[1]) && open[1];
 }
 
-static void render_type(struct mapparse_scan *s, bool as_argument, enum mapparse_spelling spelling,
-			struct mapparse_buffer *out)
+static void render_type(struct renderer *r, struct mapparse_scan s, bool as_argument)
 {
-	struct mapparse_slice name = { s->pos, 0 }, list = { NULL, 0 };
-	size_t begin = out->length;
-	const char *close;
+	struct mapparse_slice name, list = { NULL, 0 };
+	const char *start = s.pos, *close;
+	size_t begin = r->out.length;
 
-	if (++s->depth > MAPPARSE_TYPE_DEPTH_MAX) {
-		buffer_add_bytes(out, s->pos, (size_t)(s->end - s->pos));
+	if (++s.depth > MAPPARSE_TYPE_DEPTH_MAX) {
+		add_slice(r, slice_of(s.pos, s.end));
 		return;
 	}
-	s->pos = name_end(s->pos, s->end);
-	name.length = (size_t)(s->pos - name.start);
-	if (s->pos < s->end && *s->pos == '[' && !is_array(s->pos, s->end)) {
-		close = mapparse_bracket_end(s->pos, s->end);
+	s.pos = name_end(s.pos, s.end);
+	name = slice_of(start, s.pos);
+	if (s.pos < s.end && *s.pos == '[' && !is_array(s.pos, s.end)) {
+		close = mapparse_bracket_end(s.pos, s.end);
 		if (close) {
-			list = (struct mapparse_slice){ s->pos + 1, (size_t)(close - s->pos - 1) };
-			s->pos = close + 1;
+			list = slice_of(s.pos + 1, close);
+			s.pos = close + 1;
 		}
 	}
 	if (name.length && name.start[0] == '!')
-		buffer_add_bytes(out, name.start, name.length);
+		add_slice(r, name);
 	else
-		render_name(name, list, spelling, out);
+		render_name(r, name, list);
 	if (list.start)
-		render_args(list, s->depth, spelling, out);
-	render_suffixes(s, begin, as_argument, spelling, out);
-	s->depth--;
+		render_args(r, list, s.depth);
+	render_suffixes(r, s, begin, as_argument);
 }
 
-static void render_slice(struct mapparse_slice type, enum mapparse_spelling spelling,
-			 struct mapparse_buffer *out)
+static void render_owner(struct renderer *r, const struct mapparse_name *name)
 {
-	struct mapparse_scan s = scan_of(type, 0);
+	bool csharp = r->spelling == MAPPARSE_SPELLING_CSHARP && name->type_args.length;
 
-	render_type(&s, false, spelling, out);
+	add_slice(r, csharp ? without_arity(name->type, name->type_args) : name->type);
+	render_owner_args(r, name->type_args);
+	buffer_add(&r->out, "::");
+	add_slice(r, name->method);
+	render_owner_args(r, name->method_args);
 }
 
-static void add_slice(struct mapparse_buffer *out, struct mapparse_slice s)
+static void render_front(struct renderer *r, const struct mapparse_name *name)
 {
-	buffer_add_bytes(out, s.start, s.length);
-}
+	bool il = r->spelling == MAPPARSE_SPELLING_IL;
 
-static void render_owner(const struct mapparse_name *name, enum mapparse_spelling spelling,
-			 struct mapparse_buffer *out)
-{
-	bool csharp = spelling == MAPPARSE_SPELLING_CSHARP;
-	struct mapparse_slice type = name->type;
-
-	if (csharp && name->type_args.length)
-		type.length = without_arity(type, name->type_args);
-	add_slice(out, type);
-	render_owner_args(name->type_args, spelling, out);
-	buffer_add(out, "::");
-	add_slice(out, name->method);
-	render_owner_args(name->method_args, spelling, out);
-}
-
-static void render_front(const struct mapparse_name *name, enum mapparse_spelling spelling,
-			 struct mapparse_buffer *out)
-{
-	bool is_void =
-		name->return_type.length == 4 && memcmp(name->return_type.start, "void", 4) == 0;
-
-	if (spelling == MAPPARSE_SPELLING_IL && name->instance == MAPPARSE_INSTANCE)
-		buffer_add(out, "instance ");
-	if (name->has_return && !(spelling == MAPPARSE_SPELLING_CLR && is_void)) {
-		render_slice(name->return_type, spelling, out);
-		buffer_add_char(out, ' ');
+	if (il && name->instance == MAPPARSE_INSTANCE)
+		buffer_add(&r->out, "instance ");
+	if (name->has_return &&
+	    !(r->spelling == MAPPARSE_SPELLING_CLR && slice_is(name->return_type, "void"))) {
+		render_type(r, mapparse_scan_of(name->return_type, 0), false);
+		buffer_add_char(&r->out, ' ');
 	}
-	if (spelling == MAPPARSE_SPELLING_IL && name->assembly.length) {
-		buffer_add_char(out, '[');
-		add_slice(out, name->assembly);
-		buffer_add(out, "] ");
+	if (il && name->assembly.length) {
+		buffer_add_char(&r->out, '[');
+		add_slice(r, name->assembly);
+		buffer_add(&r->out, "] ");
 	}
 }
 
 char *mapparse_name_render(const struct mapparse_name *name, enum mapparse_spelling spelling)
 {
-	struct mapparse_buffer out = { 0 };
+	struct renderer r = { .spelling = spelling };
 
 	switch (spelling) {
 	case MAPPARSE_SPELLING_ANY:
-		add_slice(&out, name->canonical);
+		add_slice(&r, name->canonical);
 		break;
 	case MAPPARSE_SPELLING_MANGLED:
 		return mapparse_name_mangle(name, NULL);
 	default:
-		render_front(name, spelling, &out);
-		render_owner(name, spelling, &out);
+		render_front(&r, name);
+		render_owner(&r, name);
 		if (name->has_params) {
-			buffer_add_char(&out, '(');
-			render_list(name->params, false, 0, spelling, &out);
-			buffer_add_char(&out, ')');
+			buffer_add_char(&r.out, '(');
+			render_list(&r, name->params, false, 0);
+			buffer_add_char(&r.out, ')');
 		}
 	}
-	return mapparse_buffer_take(&out);
+	return mapparse_buffer_take(&r.out);
 }
