@@ -42,16 +42,6 @@ static size_t skip_digits(struct mapparse_slice s, size_t from)
 	return from;
 }
 
-/* Where the "_12" or "_12_0" that the name ends with begins; s.length if it does not. */
-static size_t number_begin(struct mapparse_slice s)
-{
-	size_t i = s.length;
-
-	while (i > 0 && isdigit((unsigned char)s.start[i - 1]))
-		i--;
-	return i > 1 && i < s.length && s.start[i - 1] == '_' ? i - 1 : s.length;
-}
-
 static void set_prefix(struct demangler *d, const char *assembly)
 {
 	const char *system_private = "System.Private.";
@@ -131,8 +121,8 @@ static bool add_nested_method(struct demangler *d, struct mapparse_slice s,
 		buffer_add_bytes(out, s.start + at + 1, s.length - at - 1);
 		return true;
 	}
-	last = number_begin(s);
-	number = number_begin(part(s, 0, last));
+	last = mapparse_number_begin(s);
+	number = mapparse_number_begin(part(s, 0, last));
 	if (number >= last)
 		number = last;
 	buffer_add_bytes(out, s.start + at + 1, number - at - 1);
@@ -217,7 +207,7 @@ static void add_args(struct demangler *d, struct mapparse_slice s, struct mappar
 static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct mapparse_buffer *out)
 {
 	size_t open = find(s, 0, "<");
-	struct mapparse_slice inner, name = part(s, 0, open);
+	struct mapparse_slice inner, name;
 	size_t before;
 	const struct mapparse_alias *alias = mapparse_alias_find_mangled(s.start, s.length);
 
@@ -225,7 +215,7 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 		buffer_add(out, alias->clr);
 		return;
 	}
-	if (slice_begins(s, "System___Canon") && s.length == strlen("System___Canon")) {
+	if (slice_is(s, "System___Canon")) {
 		buffer_add(out, "System.__Canon");
 		return;
 	}
@@ -251,7 +241,7 @@ static void add_suffixed(struct demangler *d, struct mapparse_slice s, struct ma
 		buffer_add_char(out, pointer ? '*' : '&');
 		return;
 	}
-	name = skip_prefix(d, name);
+	name = skip_prefix(d, part(s, 0, open));
 	before = out->length;
 	if (!add_made_up(d, name, true, out))
 		add_dotted(d, name, true, out);
@@ -290,7 +280,6 @@ static void add_interface_method(struct demangler *d, struct mapparse_slice s, s
 				 struct mapparse_buffer *out)
 {
 	size_t args = find(s, interface, "_"), close = find(s, interface, "__");
-	size_t member;
 
 	if (close < s.length && args < close) {
 		add_dotted(d, part(s, 0, args), false, out);
@@ -301,11 +290,10 @@ static void add_interface_method(struct demangler *d, struct mapparse_slice s, s
 		return;
 	}
 	/* What follows the interface is one name: get_Current keeps its _. */
-	member = args;
-	add_dotted(d, part(s, 0, member), false, out);
-	if (member < s.length) {
+	add_dotted(d, part(s, 0, args), false, out);
+	if (args < s.length) {
 		buffer_add_char(out, '.');
-		buffer_add_bytes(out, s.start + member + 1, s.length - member - 1);
+		buffer_add_bytes(out, s.start + args + 1, s.length - args - 1);
 	}
 }
 
@@ -316,12 +304,11 @@ static void add_method(struct demangler *d, struct mapparse_slice s, struct mapp
 	if (add_nested_method(d, s, out))
 		return;
 	/* _0, _1: which of the overloads cannot be told, so it is none of the name. */
-	if (number_begin(s) < s.length) {
+	if (mapparse_number_begin(s) < s.length) {
 		d->guessed = true;
-		s.length = number_begin(s);
+		s.length = mapparse_number_begin(s);
 	}
-	if ((slice_begins(s, "_ctor") && s.length == 5) ||
-	    (slice_begins(s, "_cctor") && s.length == 6)) {
+	if (slice_is(s, "_ctor") || slice_is(s, "_cctor")) {
 		buffer_add_char(out, '.');
 		buffer_add_bytes(out, s.start + 1, s.length - 1);
 		return;
@@ -344,7 +331,7 @@ static size_t split(struct mapparse_slice s)
 	size_t args = find(s, 0, "<");
 	size_t behind = find(s, 0, ">__");
 	struct mapparse_slice head = part(s, 0, args), rest;
-	size_t number = number_begin(head), at, machine, closure;
+	size_t number = mapparse_number_begin(head), at, machine, closure;
 
 	if (behind < s.length)
 		return behind + 1;

@@ -11,15 +11,10 @@ static bool is_letter(char c)
 	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* One _ for each UTF-16 unit that is no letter: the compiler sees those, not bytes. */
 static void sanitize(struct mapparse_slice s, struct mapparse_buffer *out)
 {
-	if (s.length && is_digit(s.start[0]))
+	if (s.length && mapparse_is_digit(s.start[0]))
 		buffer_add_char(out, '_');
 	for (size_t i = 0; i < s.length; i++) {
 		unsigned char c = (unsigned char)s.start[i];
@@ -28,7 +23,8 @@ static void sanitize(struct mapparse_slice s, struct mapparse_buffer *out)
 			continue;
 		if (c >= 0xf0)
 			buffer_add_char(out, '_');
-		buffer_add_char(out, is_letter((char)c) || is_digit((char)c) ? (char)c : '_');
+		buffer_add_char(out,
+				is_letter((char)c) || mapparse_is_digit((char)c) ? (char)c : '_');
 	}
 }
 
@@ -152,9 +148,18 @@ char *mapparse_name_mangle(const struct mapparse_name *name, const char *assembl
 	return mapparse_buffer_take(&out);
 }
 
+size_t mapparse_number_begin(struct mapparse_slice s)
+{
+	size_t i = s.length;
+
+	while (i > 0 && mapparse_is_digit(s.start[i - 1]))
+		i--;
+	return i > 1 && i < s.length && s.start[i - 1] == '_' ? i - 1 : s.length;
+}
+
 size_t mapparse_mangled_key(const char *chars, size_t length, char *key)
 {
-	size_t depth = 0, kept = 0, end;
+	size_t depth = 0, kept = 0;
 
 	for (size_t i = 0; i < length; i++) {
 		if (chars[i] == '<')
@@ -164,7 +169,5 @@ size_t mapparse_mangled_key(const char *chars, size_t length, char *key)
 		else if (depth == 0)
 			key[kept++] = chars[i];
 	}
-	for (end = kept; end > 0 && is_digit(key[end - 1]); end--)
-		;
-	return end > 1 && end < kept && key[end - 1] == '_' ? end - 1 : kept;
+	return mapparse_number_begin((struct mapparse_slice){ key, kept });
 }

@@ -41,4 +41,7 @@ void mapparse_builder_end_type(struct mapparse_builder *b, size_t name_end);
 /* 0 or -ENOMEM. */
 int mapparse_builder_finish(struct mapparse_builder *b);
 
+/* mangle.c: where the "_12" that a mangled name ends with begins; s.length if with none. */
+size_t mapparse_number_begin(struct mapparse_slice s);
+
 #endif
