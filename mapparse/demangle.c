@@ -6,16 +6,15 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "name.h"
 #include "type.h"
 
-enum { DEPTH_MAX = 32, PREFIX_MAX = 256 };
+enum { DEPTH_MAX = 32 };
 
 struct demangler {
-	char prefix[PREFIX_MAX]; /* "app_": the assembly's name as it stands in names */
-	size_t prefix_length;
+	char *prefix; /* "app_": the assembly's name as it stands in names; NULL if not known */
 	bool guessed;
 	int depth;
 };
@@ -42,28 +41,10 @@ static size_t skip_digits(struct mapparse_slice s, size_t from)
 	return from;
 }
 
-static void set_prefix(struct demangler *d, const char *assembly)
-{
-	const char *system_private = "System.Private.";
-
-	if (!assembly || strlen(assembly) + 2 > sizeof(d->prefix))
-		return;
-	if (strncmp(assembly, system_private, strlen(system_private)) == 0)
-		snprintf(d->prefix, sizeof(d->prefix), "S_P_%s_",
-			 assembly + strlen(system_private));
-	else
-		snprintf(d->prefix, sizeof(d->prefix), "%s_", assembly);
-	for (char *p = d->prefix; *p; p++) {
-		if (!isalnum((unsigned char)*p))
-			*p = '_';
-	}
-	d->prefix_length = strlen(d->prefix);
-}
-
 static struct mapparse_slice skip_prefix(const struct demangler *d, struct mapparse_slice s)
 {
-	if (d->prefix_length && slice_begins(s, d->prefix) && s.length > d->prefix_length)
-		return part(s, d->prefix_length, s.length);
+	if (d->prefix && slice_begins(s, d->prefix) && s.length > strlen(d->prefix))
+		return part(s, strlen(d->prefix), s.length);
 	if (slice_begins(s, "S_P_CoreLib_") && s.length > strlen("S_P_CoreLib_"))
 		return part(s, strlen("S_P_CoreLib_"), s.length);
 	return s;
@@ -383,7 +364,14 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	at = split(s);
 	if (at == 0 || at + 2 >= s.length || s.start[at] != '_' || s.start[at + 1] != '_')
 		return -EINVAL;
-	set_prefix(&d, assembly);
+	if (assembly) {
+		struct mapparse_buffer prefix = { 0 };
+
+		mapparse_mangle_assembly(assembly, &prefix);
+		d.prefix = mapparse_buffer_take(&prefix);
+		if (!d.prefix)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < s.length; i++) /* nothing that the mangler lets pass */
 		d.guessed |= !isalnum((unsigned char)s.start[i]) && !strchr("_<>", s.start[i]);
 	type = part(s, 0, at);
@@ -406,9 +394,10 @@ int mapparse_name_demangle(struct mapparse_name *name, const char *assembly, con
 	}
 	mapparse_builder_end_part(&b, MAPPARSE_PART_CANONICAL, 0);
 	from = b.out.length;
-	if (assembly && d.prefix_length && slice_begins(type, d.prefix))
+	if (d.prefix && slice_begins(type, d.prefix))
 		buffer_add(&b.out, assembly);
 	mapparse_builder_end_part(&b, MAPPARSE_PART_ASSEMBLY, from);
 	name->ambiguous = d.guessed;
+	free(d.prefix);
 	return mapparse_builder_finish(&b);
 }

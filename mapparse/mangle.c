@@ -28,7 +28,7 @@ static void sanitize(struct mapparse_slice s, struct mapparse_buffer *out)
 	}
 }
 
-static void mangle_assembly(const char *assembly, struct mapparse_buffer *out)
+void mapparse_mangle_assembly(const char *assembly, struct mapparse_buffer *out)
 {
 	static const char system_private[] = "System.Private.";
 	size_t length = sizeof(system_private) - 1;
@@ -122,7 +122,7 @@ static void mangle_type(struct mapparse_slice type, const char *assembly, int de
 		if (name.length > 7 && memcmp(name.start, "System.", 7) == 0)
 			buffer_add(out, "S_P_CoreLib_");
 		else if (assembly)
-			mangle_assembly(assembly, out);
+			mapparse_mangle_assembly(assembly, out);
 		sanitize(name, out);
 		mangle_args(list, assembly, depth + 1, out);
 	}
@@ -138,7 +138,7 @@ char *mapparse_name_mangle(const struct mapparse_name *name, const char *assembl
 		assembly = own.failed ? NULL : own.chars;
 	}
 	if (assembly)
-		mangle_assembly(assembly, &out);
+		mapparse_mangle_assembly(assembly, &out);
 	sanitize(name->type, &out);
 	mangle_args(name->type_args, assembly, 0, &out);
 	buffer_add(&out, "__");

@@ -41,7 +41,10 @@ void mapparse_builder_end_type(struct mapparse_builder *b, size_t name_end);
 /* 0 or -ENOMEM. */
 int mapparse_builder_finish(struct mapparse_builder *b);
 
-/* mangle.c: where the "_12" that a mangled name ends with begins; s.length if with none. */
+/* mangle.c: "app_", which the names of an assembly's types begin with. */
+void mapparse_mangle_assembly(const char *assembly, struct mapparse_buffer *out);
+
+/* Where the "_12" that a mangled name ends with begins; s.length if with none. */
 size_t mapparse_number_begin(struct mapparse_slice s);
 
 #endif

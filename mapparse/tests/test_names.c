@@ -257,6 +257,8 @@ UNIT_TEST(test_mangled)
 		{ "app_Demo_App_Pt__ToString", "app", "Demo.App.Pt::ToString", true },
 		{ "app_Demo_App_Pt__ToString", NULL, "app.Demo.App.Pt::ToString", true },
 		{ "My_App_A_B___ctor", "My.App", "A.B::.ctor", true },
+		{ "_7app_A__B", "7app", "A::B", false },
+		{ "Caf_s_A__B", "Cafés", "A::B", false },
 		{ "app_A___cctor_1", "app", "A::.cctor", true },
 		{ "app_A__Over_1", "app", "A::Over", true },
 		{ "S_P_CoreLib_System_String__Concat", "System.Private.CoreLib",
