@@ -2,8 +2,4 @@
 /* Rows of crossgen of 2018. */
 #include "fuzz_rows.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
-{
-	return fuzz_rows("0000000000020D70 36 instance void [app] app.Employee::Work()\n", bytes,
-			 length);
-}
+FUZZ_ROWS("0000000000020D70 36 instance void [app] app.Employee::Work()\n")

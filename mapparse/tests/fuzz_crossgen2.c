@@ -2,7 +2,4 @@
 /* Rows of crossgen2 --perfmap. */
 #include "fuzz_rows.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
-{
-	return fuzz_rows("FFFFFFFF 00 3BA02FAD69E9DE75CBAD943E1BB215C3\n", bytes, length);
-}
+FUZZ_ROWS("FFFFFFFF 00 3BA02FAD69E9DE75CBAD943E1BB215C3\n")

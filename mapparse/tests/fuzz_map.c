@@ -2,7 +2,4 @@
 /* Rows of crossgen2 --map. */
 #include "fuzz_rows.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
-{
-	return fuzz_rows("Node & Symbol Map\n", bytes, length);
-}
+FUZZ_ROWS("Node & Symbol Map\n")

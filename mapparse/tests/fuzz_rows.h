@@ -146,4 +146,11 @@ static inline int fuzz_rows(const char *front, const uint8_t *bytes, size_t leng
 	return 0;
 }
 
+/* The fuzz target of a format, whose files begin with @front. */
+#define FUZZ_ROWS(front)                                                \
+	int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) \
+	{                                                               \
+		return fuzz_rows(front, bytes, length);                 \
+	}
+
 #endif

@@ -28,12 +28,23 @@ static char *sample_bytes(unsigned int i, size_t *length)
 	return read_whole(path, length);
 }
 
+/* A sample's rows, read in pieces of @chunk bytes, as collect() does. */
+static struct collected collect_sample(unsigned int i, size_t chunk)
+{
+	size_t length;
+	char *bytes = sample_bytes(i, &length);
+	struct collected c = collect(bytes, length, chunk);
+
+	free(bytes);
+	return c;
+}
+
 UNIT_TEST(test_golden)
 {
 	for (unsigned int i = 0; i < SAMPLES; i++) {
-		size_t length, wanted_length;
-		char path[256], *bytes = sample_bytes(i, &length), *wanted;
-		struct collected c = collect(bytes, length, 0);
+		struct collected c = collect_sample(i, 0);
+		size_t wanted_length;
+		char path[256], *wanted;
 
 		assert_int_equal(c.result, 0);
 		snprintf(path, sizeof(path), GOLDEN "%s.rows", samples[i]);
@@ -49,7 +60,6 @@ UNIT_TEST(test_golden)
 		assert_memory_equal(c.text, wanted, wanted_length);
 		free(wanted);
 		free(c.text);
-		free(bytes);
 	}
 }
 
@@ -58,19 +68,16 @@ UNIT_TEST(test_chunks)
 	static const size_t chunks[] = { 1, 7, 4096, 65536, 65537 };
 
 	for (unsigned int i = 0; i < SAMPLES; i++) {
-		size_t length;
-		char *bytes = sample_bytes(i, &length);
-		struct collected whole = collect(bytes, length, 0);
+		struct collected whole = collect_sample(i, 0);
 
 		for (unsigned int j = 0; j < sizeof(chunks) / sizeof(chunks[0]); j++) {
-			struct collected parts = collect(bytes, length, chunks[j]);
+			struct collected parts = collect_sample(i, chunks[j]);
 
 			assert_string_equal(parts.text, whole.text);
 			assert_memory_equal(&parts.counts, &whole.counts, sizeof(whole.counts));
 			free(parts.text);
 		}
 		free(whole.text);
-		free(bytes);
 	}
 }
 
@@ -86,13 +93,10 @@ UNIT_TEST(test_formats)
 	};
 
 	for (unsigned int i = 0; i < SAMPLES; i++) {
-		size_t length;
-		char *bytes = sample_bytes(i, &length);
-		struct collected c = collect(bytes, length, 0);
+		struct collected c = collect_sample(i, 0);
 
 		assert_int_equal(c.header.format, formats[i]);
 		free(c.text);
-		free(bytes);
 	}
 }
 
@@ -100,9 +104,7 @@ UNIT_TEST(test_headers)
 {
 	static const uint8_t signature[16] = { 0x3b, 0xa0, 0x2f, 0xad, 0x69, 0xe9, 0xde, 0x75,
 					       0xcb, 0xad, 0x94, 0x3e, 0x1b, 0xb2, 0x15, 0xc3 };
-	size_t length;
-	char *bytes = sample_bytes(2, &length);
-	struct collected c = collect(bytes, length, 0);
+	struct collected c = collect_sample(2, 0);
 
 	assert_true(c.header.has_signature);
 	assert_memory_equal(c.header.signature, signature, sizeof(signature));
@@ -111,10 +113,8 @@ UNIT_TEST(test_headers)
 	assert_int_equal(c.header.arch, 3);
 	assert_int_equal(c.header.abi, 1);
 	free(c.text);
-	free(bytes);
 
-	bytes = sample_bytes(0, &length);
-	c = collect(bytes, length, 0);
+	c = collect_sample(0, 0);
 	assert_string_equal(c.header.assembly, "app");
 	assert_int_equal(c.header.section_count, 3);
 	assert_string_equal(c.header.sections[0].name, ".text");
@@ -123,7 +123,6 @@ UNIT_TEST(test_headers)
 	assert_int_equal(c.header.sections[0].length, 0x4cd8);
 	assert_string_equal(c.header.sections[2].name, ".reloc");
 	free(c.text);
-	free(bytes);
 }
 
 /* The five descriptions of one image: same RVAs, same sizes, same identities. */
