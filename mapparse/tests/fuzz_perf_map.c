@@ -2,8 +2,4 @@
 /* Rows of perf-PID.map. */
 #include "fuzz_rows.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
-{
-	return fuzz_rows("0x7f3830483c90 5a int32 [app] Program::Thrower(int32)[OptimizedTier1]\n",
-			 bytes, length);
-}
+FUZZ_ROWS("0x7f3830483c90 5a int32 [app] Program::Thrower(int32)[OptimizedTier1]\n")

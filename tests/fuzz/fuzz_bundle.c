@@ -2,10 +2,9 @@
 /* Any bytes as a single-file executable: what is returned must lie inside it. */
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/error.h"
 #include "image/bundle.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -18,9 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct bundle_entry *entry = &bundle.entries[i];
 		uint64_t stored = entry->compressed_size ? entry->compressed_size : entry->size;
 
-		if (entry->offset > size || stored > size - entry->offset ||
-		    strlen(entry->path) == 0)
-			__builtin_trap();
+		check(entry->offset <= size && stored <= size - entry->offset &&
+		      strlen(entry->path) > 0);
 	}
 	bundle_deinit(&bundle);
 	return 0;

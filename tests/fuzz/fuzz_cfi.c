@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as call frame information of both kinds: rows are in order and of known kinds. */
+#include "tests/fuzz/fuzz.h"
 #include "image/unwind_rows.h"
 #include "image/cfi.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -19,10 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0 || cfi_rows(&section, &rows, &counts, NULL))
 		return 0;
 	for (size_t i = 0; i < rows.count; i++) {
-		if ((i && rows.rows[i - 1].begin >= rows.rows[i].begin) ||
-		    rows.rows[i].frame >= frames.count ||
-		    frames.frames[rows.rows[i].frame].rule > UNWIND_UNSUPPORTED)
-			__builtin_trap();
+		check((!i || rows.rows[i - 1].begin < rows.rows[i].begin) &&
+		      rows.rows[i].frame < frames.count &&
+		      frames.frames[rows.rows[i].frame].rule <= UNWIND_UNSUPPORTED);
 	}
 	unwind_rows_deinit(&rows);
 	return 0;

@@ -5,6 +5,7 @@
  *
  * The first byte says which runtime, then each record changes something.
  */
+#include "tests/fuzz/fuzz.h"
 #include "base/cleanup.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/dotnet/sealed.h"
@@ -31,8 +32,6 @@ enum {
 	CHANGE_FLIP,  /* some bits */
 	CHANGES
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void apply(struct world *world, const struct record *record)
 {
@@ -167,12 +166,6 @@ static void add_contract(struct world *world)
 }
 
 /* Looking at it ----------------------------------------------------------------------------- */
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 static void check_name(const struct method_name *name, struct text *spelled)
 {

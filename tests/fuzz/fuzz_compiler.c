@@ -5,6 +5,7 @@
  *
  * The first byte says how its relocations are written, then each record changes something.
  */
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/tiny_elf.h"
 
 #include "runtime/dotnet/codeheap.h"
@@ -24,14 +25,6 @@ struct record {
 	uint8_t size;
 	uint8_t bytes[8];
 } __attribute__((packed));
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 static void check_found(struct span file, const struct jit_compiler *compiler)
 {

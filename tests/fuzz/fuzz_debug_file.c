@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "image/elf.h"
+#include "tests/fuzz/fuzz.h"
 #include "image/symbol_table.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/name_filter.h"
 #include "runtime/native/symbols.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_names(struct span file, uint64_t shift)
 {
@@ -21,8 +20,7 @@ static void read_names(struct span file, uint64_t shift)
 	for (uint64_t address = 0; address < 0x4000; address += 0x40) {
 		const struct native_symbol *symbol = native_symbols_find(symbols, address + shift);
 
-		if (symbol && address + shift - symbol->begin >= symbol->size)
-			__builtin_trap();
+		check(!symbol || address + shift - symbol->begin < symbol->size);
 		sum += symbol ? strlen(symbol->name) : 0;
 	}
 	for (size_t i = 0; i < native_symbols_count(symbols); i++) {
@@ -31,8 +29,7 @@ static void read_names(struct span file, uint64_t shift)
 		(void)native_name_read(&name, native_symbols_get(symbols, i)->name);
 		native_name_deinit(&name);
 	}
-	if (sum && native_symbols_count(symbols) == 0)
-		__builtin_trap();
+	check(!sum || native_symbols_count(symbols) > 0);
 	native_symbols_destroy(symbols);
 }
 
@@ -47,16 +44,14 @@ static void pick_names(struct span file, const char *literals)
 	if (native_symbols_create(&symbols, file, NULL))
 		return;
 	name_filter_init(&filter, literals);
-	if (!filter.words.count)
-		__builtin_trap();
+	check(filter.words.count > 0);
 	if (native_symbols_pick(symbols, &filter, &picked, &count) == 0) {
 		for (size_t i = 0; i < native_symbols_count(symbols); i++) {
 			const char *name = native_symbols_get(symbols, i)->name;
 
 			passing += name_filter_passes(&filter, name) && !native_name_is_part(name);
 		}
-		if (passing != count)
-			__builtin_trap();
+		check(passing == count);
 	}
 	free(picked);
 	native_symbols_destroy(symbols);
@@ -87,15 +82,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	if (debug_link_read(&link, file)) {
-		if (link.build_id.size > BUILD_ID_MAX_BYTES ||
-		    (link.name && strchr(link.name, '/')))
-			__builtin_trap();
+		check(link.build_id.size <= BUILD_ID_MAX_BYTES &&
+		      (!link.name || !strchr(link.name, '/')));
 		(void)debug_file_matches(&link, file, DEBUG_MATCH_CRC);
-		if (link.build_id.start && !debug_file_matches(&link, file, DEBUG_MATCH_BUILD_ID))
-			__builtin_trap();
+		check(!link.build_id.start ||
+		      debug_file_matches(&link, file, DEBUG_MATCH_BUILD_ID));
 	}
-	if (debug_file_shift(file, file, &shift) && shift)
-		__builtin_trap();
+	check(!debug_file_shift(file, file, &shift) || !shift);
 	read_names(file, 0x1000);
 	pick_names(file, "Orders");
 	pick_names(file, "uv_fs_open");

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "code/exits.h"
 #include "code/insn.h"
 
@@ -19,8 +20,6 @@ struct input {
 	struct exit_part parts[PARTS_MAX];
 	size_t part_count;
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* All of the input is at address 0, so that code can find tables in itself. */
 static bool read_input(void *ctx, uint64_t at, void *to, size_t size)
@@ -40,14 +39,12 @@ static const struct exit_part *part_of(const struct input *input, const struct e
 }
 
 /* What is promised of each exit. */
-static void check(const struct input *input, const struct exits *exits)
+static void check_exits(const struct input *input, const struct exits *exits)
 {
-	if (exits->refusal >= EXITS_REFUSALS || (exits->refusal && exits->count) ||
-	    exits->count > EXITS_MAX)
-		__builtin_trap();
-	if (exits->refusal &&
-	    (!exits_refusal_code(exits->refusal) || !exits_refusal_text(exits->refusal)))
-		__builtin_trap();
+	check(exits->refusal < EXITS_REFUSALS && !(exits->refusal && exits->count) &&
+	      exits->count <= EXITS_MAX);
+	check(!exits->refusal ||
+	      (exits_refusal_code(exits->refusal) && exits_refusal_text(exits->refusal)));
 	for (size_t i = 0; i < exits->count; i++) {
 		const struct exit_site *site = &exits->sites[i];
 		const struct exit_part *part = part_of(input, site);
@@ -58,11 +55,9 @@ static void check(const struct input *input, const struct exits *exits)
 		    site->at != part->begin + site->offset || site->kind > EXIT_BRANCH ||
 		    !exit_kind_name(site->kind) || site->cost == INSN_UNDECODABLE)
 			__builtin_trap();
-		if (site->taken_down >= EXIT_TAKEN_DOWN_MAX ||
-		    site->taken_down % EXIT_TAKEN_DOWN_UNIT)
-			__builtin_trap();
-		if (i && site[-1].part == site->part && site[-1].offset >= site->offset)
-			__builtin_trap();
+		check(site->taken_down < EXIT_TAKEN_DOWN_MAX &&
+		      site->taken_down % EXIT_TAKEN_DOWN_UNIT == 0);
+		check(!i || site[-1].part != site->part || site[-1].offset < site->offset);
 	}
 }
 
@@ -75,10 +70,8 @@ static void look_at_code(struct span code)
 	(void)insn_probe_cost(code);
 	(void)insn_is_patchable(code);
 	(void)insn_makes_system_call(code, NUMBER);
-	if (insn_cheap_start(code) > code.size)
-		__builtin_trap();
-	if (found && (found < code.start || found >= code.start + code.size))
-		__builtin_trap();
+	check(insn_cheap_start(code) <= code.size);
+	check(!found || (found >= code.start && found < code.start + code.size));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -114,9 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	look_at_code(input.parts[0].code);
 	/* Twice, for what is kept from one to the next. */
 	for (int round = 0; round < 2; round++) {
-		if (exits_find(&exits, &body, NULL))
-			__builtin_trap();
-		check(&input, &exits);
+		check(exits_find(&exits, &body, NULL) == 0);
+		check_exits(&input, &exits);
 	}
 	exits_deinit(&exits);
 	return 0;

@@ -7,24 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/error.h"
 #include "filter/filter.h"
 #include "value/by.h"
 #include "value/filter.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SLOTS = 8 };
 
 static struct value_types *types;
 static struct value_slot slots[SLOTS];
 static struct value_signature signature = { .arguments = slots };
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 static struct value_type *add(const char *name, enum value_kind kind, uint32_t size)
 {

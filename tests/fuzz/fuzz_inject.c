@@ -8,11 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "inject/program/filters.h"
 #include "inject/program/proc_text.h"
 #include "target/maps.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CALL_BYTES = 256, FILTER_MAX = 512 };
 
@@ -21,8 +20,7 @@ static void check_call(const char *text)
 	struct thread_call call;
 
 	thread_call_parse(&call, text);
-	if (call.where == THREAD_IN_CALL && (call.number < 0 || call.number > INT32_MAX))
-		__builtin_trap();
+	check(call.where != THREAD_IN_CALL || (call.number >= 0 && call.number <= INT32_MAX));
 	if (call.where == THREAD_IN_CALL)
 		(void)call_restart(call.number, call.arguments);
 }
@@ -36,20 +34,16 @@ static void check_lines(const uint8_t *data, size_t size)
 	char *line;
 	int fd = memfd_create("lines", MFD_CLOEXEC);
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		__builtin_trap();
+	check(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	lseek(fd, 0, SEEK_SET);
 	lines_start(&lines, fd);
 	while ((line = lines_next(&lines))) {
-		if (line < lines.bytes || line > lines.bytes + LINES_BYTES)
-			__builtin_trap();
+		check(line >= lines.bytes && line <= lines.bytes + LINES_BYTES);
 		handed_out += strlen(line);
 		thread_status_add(&status, line);
-		if (mapping_parse(&row, line) && row.start.value >= row.end.value)
-			__builtin_trap();
+		check(!mapping_parse(&row, line) || row.start.value < row.end.value);
 	}
-	if (handed_out > size)
-		__builtin_trap();
+	check(handed_out <= size);
 	close(fd);
 }
 

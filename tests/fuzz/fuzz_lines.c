@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "runtime/native/functions.h"
+#include "tests/fuzz/fuzz.h"
 #include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CODE = 0x1000, CODE_BYTES = 0x200, SHIFT = 0x100000 };
 
@@ -18,14 +17,12 @@ static void check_lines(const struct native_line *found, size_t count)
 {
 	size_t sum = 0;
 
-	if (count > NATIVE_LINES_MAX)
-		__builtin_trap();
+	check(count <= NATIVE_LINES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		sum += found[i].function ? strlen(found[i].function) : 0;
 		sum += found[i].file ? strlen(found[i].file) : 0;
 	}
-	if (sum > (size_t)1 << 30)
-		__builtin_trap();
+	check(sum <= (size_t)1 << 30);
 }
 
 static void look_up(struct span file)

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "target/maps.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* An address of it, as an offset in its file, leads back to it. */
 static void check_offsets(const struct mapping *row)
@@ -36,16 +35,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct mapping *row = &maps.rows[i];
 
-		if (row->start.value >= row->end.value ||
-		    (i && row->start.value < row[-1].end.value))
-			__builtin_trap();
-		if (maps_find(&maps, row->start) != row ||
-		    maps_find(&maps, (struct address){ row->end.value - 1 }) != row)
-			__builtin_trap();
+		check(row->start.value < row->end.value &&
+		      (!i || row->start.value >= row[-1].end.value));
+		check(maps_find(&maps, row->start) == row &&
+		      maps_find(&maps, (struct address){ row->end.value - 1 }) == row);
 		(void)strlen(mapping_file_name(row));
 		check_offsets(row);
-		if (mapping_is_file_code(row) && !mapping_same_file(row, row))
-			__builtin_trap();
+		check(!mapping_is_file_code(row) || mapping_same_file(row, row));
 	}
 	maps_deinit(&maps);
 	return 0;

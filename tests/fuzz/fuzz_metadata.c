@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as metadata: every row is asked for all that can be asked of it. */
+#include "tests/fuzz/fuzz.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/signature.h"
@@ -9,8 +10,6 @@ enum {
 	MAX_ROWS = 256, /* of each table: more look alike, and take time */
 	MAX_OF_ROW = 4, /* parameters, attributes, fields */
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void spell_method(const struct metadata *metadata, struct span blob, struct text *out)
 {
@@ -35,8 +34,7 @@ static void look_at_types(const struct metadata *metadata, struct text *out)
 		metadata_type_name(metadata, rid, out);
 		metadata_type_ref_name(metadata, rid, out);
 		metadata_type_methods(metadata, rid, &first, &end);
-		if (first > end || end > metadata_rows(metadata, TABLE_METHOD_DEF) + 1)
-			__builtin_trap();
+		check(first <= end && end <= metadata_rows(metadata, TABLE_METHOD_DEF) + 1);
 		text_clear(out);
 		signature_init(&s, cursor_over(metadata_type_spec_signature(metadata, rid)),
 			       metadata);

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/error.h"
 #include "method/pattern.h"
 #include "runtime/native/symbols.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void normalise(const char *type, bool as_argument)
 {
@@ -23,17 +22,14 @@ static void fuzz_native(struct pattern *pattern, const char *symbol)
 	struct native_name name = { 0 };
 
 	if (native_name_read(&name, symbol) == 0) {
-		if (name.count == 0 || name.count > NATIVE_NAME_FORMS)
-			__builtin_trap();
+		check(name.count > 0 && name.count <= NATIVE_NAME_FORMS);
 		/* Only one with an image can match; a regex may do without. */
 		if (pattern_matches_native(pattern, name.forms, name.count, NULL) == 1 &&
 		    pattern_native_only(pattern) && !pattern_has_image(pattern))
 			__builtin_trap();
 	}
-	if (pattern_wants_native_image(pattern, symbol) && !pattern_has_image(pattern))
-		__builtin_trap();
-	if (pattern_native_only(pattern) && pattern_wants_image(pattern, symbol))
-		__builtin_trap();
+	check(!pattern_wants_native_image(pattern, symbol) || pattern_has_image(pattern));
+	check(!pattern_native_only(pattern) || !pattern_wants_image(pattern, symbol));
 	native_name_deinit(&name);
 }
 
@@ -44,12 +40,10 @@ static void fuzz_near(const struct pattern *pattern, const struct method_name *n
 	unsigned int type = pattern_type_distance(pattern, text_chars(&name->type), LIMIT);
 	unsigned int method = pattern_method_distance(pattern, text_chars(&name->name), LIMIT);
 
-	if (!pattern_is_exact(pattern) && (type <= LIMIT || method <= LIMIT))
-		__builtin_trap();
-	if (pattern_is_exact(pattern) &&
-	    ((type == 0) != pattern_wants_type(pattern, text_chars(&name->type)) ||
-	     (method == 0) != pattern_wants_method(pattern, text_chars(&name->name))))
-		__builtin_trap();
+	check(pattern_is_exact(pattern) || (type > LIMIT && method > LIMIT));
+	check(!pattern_is_exact(pattern) ||
+	      ((type == 0) == pattern_wants_type(pattern, text_chars(&name->type)) &&
+	       (method == 0) == pattern_wants_method(pattern, text_chars(&name->name))));
 }
 
 /* As the only one of a request. */
@@ -57,12 +51,10 @@ static void fuzz_request(const char *text, struct pattern *pattern)
 {
 	struct pattern **patterns;
 
-	if (patterns_create(&patterns, (char *[]){ (char *)text }, 1, NULL))
-		__builtin_trap();
-	if (patterns_have_image(patterns, 1) != pattern_has_image(pattern) ||
-	    pattern_has_params(patterns[0]) != pattern_has_params(pattern) ||
-	    strcmp(pattern_text(patterns[0]), text) != 0)
-		__builtin_trap();
+	check(patterns_create(&patterns, (char *[]){ (char *)text }, 1, NULL) == 0);
+	check(patterns_have_image(patterns, 1) == pattern_has_image(pattern) &&
+	      pattern_has_params(patterns[0]) == pattern_has_params(pattern) &&
+	      strcmp(pattern_text(patterns[0]), text) == 0);
 	patterns_destroy(patterns, 1);
 }
 

@@ -3,14 +3,13 @@
  * Any bytes as a PE file, and as one that was loaded: headers, conversions between its spaces, its
  * functions, what kind of image it is.
  */
+#include "tests/fuzz/fuzz.h"
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r.h"
 #include "base/error.h"
 #include "image/pe.h"
 
 enum { STEP = 0x80, STEPS = 512, MAX_ENTRIES = 16, DEBUG_CODE_VIEW = 2 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at(const struct pe *pe, size_t size)
 {
@@ -23,8 +22,7 @@ static void look_at(const struct pe *pe, size_t size)
 		struct rva back;
 
 		if (pe_rva_to_offset(pe, rva, &offset)) {
-			if (offset.value >= size)
-				__builtin_trap();
+			check(offset.value < size);
 			(void)pe_offset_to_rva(pe, offset, &back);
 		}
 		(void)pe_is_code(pe, rva);

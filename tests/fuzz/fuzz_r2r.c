@@ -3,6 +3,7 @@
  * Any bytes as a ReadyToRun image: every body is named, in every way, and found by address; and
  * all that it says of inlining is read.
  */
+#include "tests/fuzz/fuzz.h"
 #include "runtime/dotnet/il.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/inlining.h"
@@ -23,8 +24,6 @@ struct look {
 	uint64_t inliners;
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static int look_at(const struct r2r_body *body, void *ctx)
 {
 	struct look *look = ctx;
@@ -37,8 +36,7 @@ static int look_at(const struct r2r_body *body, void *ctx)
 	text_clear(&look->text);
 	method_name_spell(&look->name, &look->text);
 	r2r_body_map_name(body, &look->text);
-	if (r2r_body_parts(body, parts, MAX_PARTS) == 0 || parts[0].rva.value != body->rva.value)
-		__builtin_trap();
+	check(r2r_body_parts(body, parts, MAX_PARTS) > 0 && parts[0].rva.value == body->rva.value);
 	(void)r2r_find_rva(look->r2r, body->rva, &found);
 	(void)r2r_in_filter(body, body->rva);
 	(void)r2r_find_il(body, body->rva, &il);
@@ -69,9 +67,8 @@ static int look_at_inlinee(const struct r2r_inlinee *inlinee, void *ctx)
 
 	name_method(look, &inlinee->method);
 	(void)r2r_each_inliner(inlinee, look_at_inliner, look);
-	if (!r2r_inlinee_read(&again, inlinee->r2r, inlinee->table, inlinee->offset) ||
-	    again.number_count != inlinee->number_count)
-		__builtin_trap();
+	check(r2r_inlinee_read(&again, inlinee->r2r, inlinee->table, inlinee->offset) &&
+	      again.number_count == inlinee->number_count);
 	return 0;
 }
 
@@ -82,8 +79,7 @@ static void look_at_inlining(const struct pe *pe, struct look *look)
 
 	(void)r2r_has_inlining(look->r2r);
 	(void)r2r_each_inlinee(look->r2r, look_at_inlinee, look, NULL);
-	if (look->inliners > tables * pe->file.size)
-		__builtin_trap();
+	check(look->inliners <= tables * pe->file.size);
 }
 
 /* The file's own metadata stands for that of every component. */

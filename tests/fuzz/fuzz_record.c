@@ -9,13 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/error.h"
 #include "record/blocks.h"
 #include "record/format.h"
 #include "record/numbers.h"
 #include "record/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WHOLE_FILE = 0xff, MEMORY_BYTES = 1 << 20 };
 
@@ -40,12 +39,6 @@ static const struct options ways[] = {
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 /* Two strings and the facts of a run. */
 static void add_facts(struct text *block, const struct options *options)

@@ -6,17 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/cleanup.h"
 #include "runtime/v8/source_map.h"
 #include "runtime/v8/source_map_url.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 static void check_place(const struct source_map *map, uint32_t line, uint32_t column)
 {

@@ -49,8 +49,6 @@ enum { VERSIONS = sizeof(versions) / sizeof(versions[0]) };
 static const uint8_t sizes[3 * 8] = { 1, 1, 1, 1, 1, 2, 3, 4, 1, 1, 1, 1,
 				      1, 3, 5, 7, 1, 1, 1, 1, 1, 5, 9, 13 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Changes ---------------------------------------------------------------------------------- */
 
 static void apply(struct world *world, const struct record *record)

@@ -60,8 +60,6 @@ struct world {
 
 static struct world *worlds[RECORDINGS];
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Changes ---------------------------------------------------------------------------------- */
 
 static const struct place *place_of(const struct world *world, uint16_t word)

@@ -13,8 +13,6 @@ enum { READS_MAX = 4096 /* pages, for one frame */ };
 
 static struct recording recordings[RECORDINGS];
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct recording *get_recording(const struct v8_version *version)
 {
 	size_t found = version->patch % RECORDINGS;

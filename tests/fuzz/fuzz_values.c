@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/fuzz.h"
 #include "base/text.h"
 #include "bpf/thrown.h"
 #include "value/by.h"
 #include "value/value.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
 	TYPES_MAX = 48,
@@ -49,12 +48,6 @@ static struct method {
 	struct value_seen seen;
 	struct value_watch *watch;
 } methods[TYPES_MAX + 1];
-
-static void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 /* Types ------------------------------------------------------------------------------------- */
 

@@ -7,14 +7,9 @@
 
 #include "runtime/v8/frame.h"
 #include "tests/tools/v8_read.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { STRINGS_MAX = 1 << 20 };
-
-static inline void check(bool right)
-{
-	if (!right)
-		__builtin_trap();
-}
 
 static inline void check_frames(const struct v8_frames *frames)
 {
