@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "image/cursor.h"
 #include "tests/unit/unit.h"
 
@@ -39,7 +40,7 @@ static inline void golden_free(struct golden *golden)
 static inline struct golden golden_read(const char *name)
 {
 	enum { MOST = 1 << 20 };
-	struct golden golden = { malloc(MOST), 0 };
+	_cleanup_(golden_free) struct golden golden = { malloc(MOST), 0 };
 	struct golden exact;
 	char path[256];
 	FILE *file;
@@ -52,7 +53,6 @@ static inline struct golden golden_read(const char *name)
 	golden.size = fread(golden.bytes, 1, MOST, file);
 	fclose(file);
 	exact = golden_copy(golden.bytes, golden.size);
-	golden_free(&golden);
 	return exact;
 }
 
@@ -70,28 +70,25 @@ static inline uint32_t golden_random(uint32_t *state)
 static inline void golden_torture(const char *name, unsigned int rounds,
 				  void (*look)(struct span bytes))
 {
-	struct golden whole = golden_read(name);
+	_cleanup_(golden_free) struct golden whole = golden_read(name);
 	uint32_t state = 20261121;
 
 	if (whole.size == 0)
 		fail_msg("%s is empty", name);
 	for (size_t size = 0; size < whole.size; size++) {
-		struct golden cut = golden_copy(whole.bytes, size);
+		_cleanup_(golden_free) struct golden cut = golden_copy(whole.bytes, size);
 
 		look(golden_span(&cut));
-		golden_free(&cut);
 	}
 	for (unsigned int round = 0; round < rounds && whole.size > 0; round++) {
-		struct golden flipped = golden_copy(whole.bytes, whole.size);
+		_cleanup_(golden_free) struct golden flipped = golden_copy(whole.bytes, whole.size);
 		uint32_t flips = 1 + golden_random(&state) % 8;
 
 		for (uint32_t i = 0; i < flips; i++)
 			flipped.bytes[golden_random(&state) % whole.size] ^=
 				(uint8_t)(1u << golden_random(&state) % 8);
 		look(golden_span(&flipped));
-		golden_free(&flipped);
 	}
-	golden_free(&whole);
 }
 
 #endif

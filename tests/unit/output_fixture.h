@@ -3,6 +3,7 @@
 #ifndef OUTPUT_FIXTURE_H
 #define OUTPUT_FIXTURE_H
 
+#include "base/cleanup.h"
 #include "unit.h"
 
 #include <string.h>
@@ -38,23 +39,21 @@ static inline char *write_out(const struct options *options, void (*write)(struc
 static inline void check(const struct options *options, void (*write)(struct output *output),
 			 const char *expected)
 {
-	char *written = write_out(options, write);
+	_cleanup_free_ char *written = write_out(options, write);
 
 	assert_string_equal(written, expected);
-	free(written);
 }
 
 /* The same of JSON, with ' for ". */
 static inline void check_json(const struct options *options, void (*write)(struct output *output),
 			      const char *expected)
 {
-	char *quoted = strdup(expected);
+	_cleanup_free_ char *quoted = strdup(expected);
 
 	assert_non_null(quoted);
 	for (char *at = quoted; (at = strchr(at, '\'')) != NULL;)
 		*at = '"';
 	check(options, write, quoted);
-	free(quoted);
 }
 
 #endif

@@ -42,40 +42,35 @@ UNIT_TEST(test_versions)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct golden file = golden_read(cases[i].file);
+		_cleanup_(golden_free) struct golden file = golden_read(cases[i].file);
 		struct error err = { "" };
-		struct bundle bundle;
+		_cleanup_(bundle_deinit) struct bundle bundle;
 
 		assert_int_equal(bundle_read(&bundle, golden_span(&file), &err), 1);
 		assert_int_equal(bundle.major, cases[i].major);
 		check_entries(&bundle, &file, cases[i].compressed);
-		bundle_deinit(&bundle);
-		golden_free(&file);
 	}
 }
 
 UNIT_TEST(test_what_is_no_bundle)
 {
-	struct golden host = golden_read("bundle-none");
-	struct golden library = golden_read("tiny-r2r.dll");
+	_cleanup_(golden_free) struct golden host = golden_read("bundle-none");
+	_cleanup_(golden_free) struct golden library = golden_read("tiny-r2r.dll");
 	struct bundle bundle;
 
 	assert_int_equal(bundle_read(&bundle, golden_span(&host), NULL), 0);
 	assert_int_equal(bundle_read(&bundle, golden_span(&library), NULL), 0);
 	assert_int_equal(bundle_read(&bundle, (struct span){ 0 }, NULL), 0);
-	golden_free(&host);
-	golden_free(&library);
 }
 
 /* The signature counts in writable data only: elsewhere it is someone's search pattern. */
 UNIT_TEST(test_a_segment_that_is_read_only)
 {
-	struct golden file = golden_read("bundle-6");
+	_cleanup_(golden_free) struct golden file = golden_read("bundle-6");
 	struct bundle bundle;
 
 	file.bytes[0x40 + 4] = 4; /* p_flags: readable */
 	assert_int_equal(bundle_read(&bundle, golden_span(&file), NULL), 0);
-	golden_free(&file);
 }
 
 static void expect_damage(struct golden *file, const char *message)

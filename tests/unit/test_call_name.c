@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What calls of --watch are called. */
+#include "base/cleanup.h"
 #include "session/call_name.h"
 
 #include <string.h>
@@ -30,13 +31,12 @@ static const struct runtimes runtimes = { .list = { &runtime }, .count = 1 };
 static void expect(struct call_names *names, const char *method, enum value_context is,
 		   const char *context, const char *expected)
 {
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 	bool found = call_name_add_instance(names, &runtimes, RUNTIME_DOTNET, method, is,
 					    (uint64_t)(uintptr_t)context, &out);
 
 	assert_int_equal(found, expected != NULL);
 	assert_string_equal(text_chars(&out), expected ? expected : "");
-	text_deinit(&out);
 }
 
 UNIT_TEST(names_without_parameters)
@@ -50,17 +50,16 @@ UNIT_TEST(names_without_parameters)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct text out = { 0 };
+		_cleanup_(text_deinit) struct text out = { 0 };
 
 		call_name_add_plain(&out, names[i][0]);
 		assert_string_equal(text_chars(&out), names[i][1]);
-		text_deinit(&out);
 	}
 }
 
 UNIT_TEST(shared_code_is_called_as_what_it_was_told)
 {
-	struct call_names names = { 0 };
+	_cleanup_(call_names_deinit) struct call_names names = { 0 };
 
 	expect(&names, "A::Get[System.__Canon](!!0,int)", VALUE_CONTEXT_METHOD,
 	       "A::Get[B[][System.String],C](!!0,int)", "A::Get[B[][System.String],C]");
@@ -68,12 +67,11 @@ UNIT_TEST(shared_code_is_called_as_what_it_was_told)
 	       "A`1[System.String]::Get");
 	expect(&names, "A`1[System.__Canon]::Get(int)", VALUE_CONTEXT_THIS, "A`1[System.String]",
 	       "A`1[System.String]::Get");
-	call_names_deinit(&names);
 }
 
 UNIT_TEST(what_is_told_may_be_anything)
 {
-	struct call_names names = { 0 };
+	_cleanup_(call_names_deinit) struct call_names names = { 0 };
 	const char shared[] = "A::Get[System.__Canon](int)";
 
 	expect(&names, shared, VALUE_CONTEXT_METHOD, "A::Set[System.String](int)", NULL);
@@ -89,7 +87,6 @@ UNIT_TEST(what_is_told_may_be_anything)
 	expect(&names, shared, VALUE_CONTEXT_METHOD, (const char *)8, NULL);
 	expect(&names, shared, VALUE_CONTEXT_METHOD, (const char *)8, NULL);
 	assert_int_equal(asked, 1);
-	call_names_deinit(&names);
 }
 
 UNIT_MAIN(NULL, NULL)

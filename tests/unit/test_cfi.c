@@ -196,7 +196,7 @@ static size_t compare_at(const struct library *library, uint32_t address, const 
 /* The libraries of this very process: glibc's has hand-written entries, libstdc++'s are C++'s. */
 static void compare(const char *path)
 {
-	struct library library;
+	_cleanup_(close_library) struct library library;
 	size_t compared = 0, asked = 0;
 
 	open_library(&library, path);
@@ -218,7 +218,6 @@ static void compare(const char *path)
 	/* What lies between functions has no entry. */
 	assert_true(compared > asked / 2);
 	assert_true(library.counts.unsupported * 1000 < library.rows.count);
-	close_library(&library);
 }
 
 static int compare_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -246,7 +245,7 @@ UNIT_TEST(real_libraries)
 /* All that can be cut off or changed in it is survived, and nothing is read beyond the end. */
 UNIT_TEST(damaged)
 {
-	struct library library;
+	_cleanup_(close_library) struct library library;
 	struct cfi_section section;
 	unsigned int seed = 1;
 
@@ -256,7 +255,7 @@ UNIT_TEST(damaged)
 		struct unwind_rows rows = { .frames = &frames };
 		struct cfi_counts counts;
 		size_t size = (size_t)rand_r(&seed) % (section.bytes.size + 1);
-		struct golden copy = golden_copy(section.bytes.start, size);
+		_cleanup_(golden_free) struct golden copy = golden_copy(section.bytes.start, size);
 
 		for (int flips = i % 8; size && flips > 0; flips--)
 			copy.bytes[(size_t)rand_r(&seed) % size] = (uint8_t)rand_r(&seed);
@@ -265,9 +264,7 @@ UNIT_TEST(damaged)
 		for (size_t row = 1; row < rows.count; row++)
 			assert_true(rows.rows[row - 1].begin < rows.rows[row].begin);
 		unwind_rows_deinit(&rows);
-		golden_free(&copy);
 	}
-	close_library(&library);
 }
 
 /* An entry of an own making: a CIE, and one function with the instructions of the test. */
@@ -426,7 +423,7 @@ UNIT_TEST(debug_frame)
 	static const uint8_t cie[] = { 4, 0, 8, 0, 1, 0x78, 16, DW_CFA_def_cfa, 7, 8 };
 
 	for (int is_long = 0; is_long < 2; is_long++) {
-		struct unwind_rows rows = { .frames = &frames };
+		_cleanup_(unwind_rows_deinit) struct unwind_rows rows = { .frames = &frames };
 		struct bytes bytes = { .size = 0 };
 		struct cfi_section section = { .debug_frame = true };
 		struct cfi_counts counts;
@@ -449,7 +446,6 @@ UNIT_TEST(debug_frame)
 		assert_null(unwind_rows_find(&rows, 0xfff));
 		expect(&rows, 0x1000, UNWIND_SP, 1, UNWIND_SAME);
 		expect_rule(&rows, 0x1100, UNWIND_UNKNOWN);
-		unwind_rows_deinit(&rows);
 	}
 }
 
@@ -490,7 +486,7 @@ UNIT_TEST(registers_of_rows)
 UNIT_TEST(too_many_frames)
 {
 	static struct unwind_frames few;
-	struct unwind_rows rows = { .frames = &few };
+	_cleanup_(unwind_rows_deinit) struct unwind_rows rows = { .frames = &few };
 
 	for (int i = 0; i < 2 * UNWIND_FRAMES_MAX; i++)
 		unwind_rows_add(&rows, (uint32_t)i,
@@ -509,7 +505,6 @@ UNIT_TEST(too_many_frames)
 		assert_int_equal(frame.offset, 3);
 	}
 	assert_int_equal(frame_at(&rows, UNWIND_FRAMES_MAX).rule, UNWIND_UNSUPPORTED);
-	unwind_rows_deinit(&rows);
 }
 
 UNIT_MAIN(NULL, NULL)

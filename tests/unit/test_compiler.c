@@ -291,10 +291,9 @@ UNIT_TEST(truncated)
 		tiny_init(&tiny);
 		tiny_finish(&tiny, kind);
 		for (size_t size = 0; size < TINY_BYTES; size++) {
-			struct golden cut = golden_copy(tiny.bytes, size);
+			_cleanup_(golden_free) struct golden cut = golden_copy(tiny.bytes, size);
 
 			look_at(golden_span(&cut));
-			golden_free(&cut);
 		}
 	}
 }
@@ -305,7 +304,7 @@ UNIT_TEST(flipped)
 
 	for (unsigned int round = 0; round < 20000; round++) {
 		struct tiny_elf tiny;
-		struct golden copy;
+		_cleanup_(golden_free) struct golden copy;
 
 		tiny_init(&tiny);
 		tiny_finish(&tiny, round % TINY_RELOCATIONS_KINDS);
@@ -314,7 +313,6 @@ UNIT_TEST(flipped)
 			copy.bytes[golden_random(&random) % TINY_BYTES] ^=
 				(uint8_t)(1u << golden_random(&random) % 8);
 		look_at(golden_span(&copy));
-		golden_free(&copy);
 	}
 }
 
@@ -323,7 +321,7 @@ UNIT_TEST(endless_relocations)
 {
 	enum { BYTES = 1 << 27 };
 	struct tiny_elf tiny;
-	struct golden large = { calloc(1, BYTES), BYTES };
+	_cleanup_(golden_free) struct golden large = { calloc(1, BYTES), BYTES };
 	Elf64_Phdr segment;
 
 	assert_non_null(large.bytes);
@@ -343,7 +341,6 @@ UNIT_TEST(endless_relocations)
 		look_at(golden_span(&large));
 		memset(large.bytes + TINY_BYTES, 0, BYTES - TINY_BYTES);
 	}
-	golden_free(&large);
 }
 
 /* In a process -------------------------------------------------------------------------------- */
@@ -415,11 +412,10 @@ static void assert_running_refused(struct running *r, const char *why)
 static void for_each_version(void (*test)(struct running *r))
 {
 	for (unsigned int major = 8; major <= 10; major++) {
-		struct running r;
+		_cleanup_(running_deinit) struct running r;
 
 		running_init(&r, major);
 		test(&r);
-		running_deinit(&r);
 	}
 }
 

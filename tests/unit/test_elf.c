@@ -119,7 +119,7 @@ UNIT_TEST(all_symbols)
 UNIT_TEST(same_symbols_again)
 {
 	enum { AGAIN = 50 };
-	struct golden file = read_whole("/proc/self/exe");
+	_cleanup_(golden_free) struct golden file = read_whole("/proc/self/exe");
 	struct counted once = { 0 }, again = { 0 };
 	size_t room, dynsym = 0;
 	Elf64_Shdr *tables;
@@ -150,7 +150,6 @@ UNIT_TEST(same_symbols_again)
 	elf_each_symbol(&elf, on_symbol, &again);
 	assert_int_equal(again.count, once.count);
 	free(tables);
-	golden_free(&file);
 }
 
 static void look_up(void *ctx, const struct elf_symbol *symbol)
@@ -272,7 +271,7 @@ static const char *const pointers[] = { "one", "two", "three" };
 
 UNIT_TEST(relocations_of_our_own)
 {
-	struct golden file = read_whole("/proc/self/exe");
+	_cleanup_(golden_free) struct golden file = read_whole("/proc/self/exe");
 	struct link_map *map = NULL;
 	uint64_t value;
 	struct elf elf;
@@ -286,7 +285,6 @@ UNIT_TEST(relocations_of_our_own)
 		assert_int_equal(value, (uintptr_t)*at - map->l_addr);
 	}
 	assert_false(relocation_at(&elf, 1, &value));
-	golden_free(&file);
 }
 
 /* Each way of writing them says the same. */

@@ -9,7 +9,7 @@
 
 UNIT_TEST(returns)
 {
-	struct body body = { 0 };
+	_cleanup_(done) struct body body = { 0 };
 	const struct exits *exits;
 
 	ONE_EXIT(0, EXIT_RETURN, 0, 0xc3);
@@ -27,13 +27,12 @@ UNIT_TEST(returns)
 	assert_int_equal(exits->sites[0].length, 1);
 	assert_int_equal(exits->sites[0].cost, INSN_SINGLE_STEPPED);
 	assert_int_equal(exits->instructions, 6);
-	done(&body);
 }
 
 /* The one exit of a body whose unwinder looks at its code. */
 static struct exit_site whole_frame(const uint8_t *code, size_t size)
 {
-	struct body body = { .unwound = true };
+	_cleanup_(done) struct body body = { .unwound = true };
 	struct exit_site site;
 
 	add_part(&body, EXIT_PART_HOT, BEGIN, code, size);
@@ -41,7 +40,6 @@ static struct exit_site whole_frame(const uint8_t *code, size_t size)
 	assert_int_equal(body.exits.count, 1);
 	site = body.exits.sites[0];
 	assert_int_equal(site.at, BEGIN + site.offset);
-	done(&body);
 	return site;
 }
 
@@ -189,7 +187,7 @@ UNIT_TEST(ways_that_disagree)
 /* An exception handler of native code: no instruction leads there. */
 UNIT_TEST(code_that_nothing_leads_to)
 {
-	struct body body = { 0 };
+	_cleanup_(done) struct body body = { 0 };
 	const struct exits *exits;
 
 	/* push rax; pop rax; ret; nop; mov eax, 1; jmp 1; pop rbx; ret */
@@ -199,12 +197,11 @@ UNIT_TEST(code_that_nothing_leads_to)
 	/* It comes to where the others come, with the same frame. */
 	expect(exits, 0, 2, EXIT_RETURN, 0);
 	expect(exits, 1, 12, EXIT_RETURN, EXIT_DEPTH_UNKNOWN);
-	done(&body);
 }
 
 UNIT_TEST(tail_jumps)
 {
-	struct body body = { 0 };
+	_cleanup_(done) struct body body = { 0 };
 	const struct exits *exits;
 
 	ONE_EXIT(0, EXIT_JUMP, 0, 0xe9, 0, 1, 0, 0);
@@ -230,12 +227,11 @@ UNIT_TEST(tail_jumps)
 	assert_int_equal(exits->sites[1].condition, EXIT_BY_COUNTER);
 	assert_int_equal(exits->sites[1].target, BEGIN + 0x48);
 	assert_int_equal(exits->sites[0].cost, INSN_EMULATED);
-	done(&body);
 }
 
 UNIT_TEST(jumps_with_a_frame)
 {
-	struct body body = { 0 };
+	_cleanup_(done) struct body body = { 0 };
 	const struct exits *exits;
 
 	/* push rbx; test; je COLD; pop rbx; ret */
@@ -253,7 +249,6 @@ UNIT_TEST(jumps_with_a_frame)
 	expect(exits, 1, 6, EXIT_RETURN, 0);
 	assert_int_equal(exits->sites[1].at, COLD + 6);
 	assert_int_equal(exits->sites[1].part, 1);
-	done(&body);
 }
 
 UNIT_TEST(handlers)

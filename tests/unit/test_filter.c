@@ -69,11 +69,10 @@ UNIT_TEST(mistakes_are_pointed_at)
 static enum filter_operand operand_in(const char *text)
 {
 	enum filter_operand operand;
-	struct filter filter;
+	_cleanup_(filter_deinit) struct filter filter;
 
 	assert_int_equal(filter_parse_operand(&filter, text, NULL), 0);
 	operand = filter.nodes[filter.root].operand;
-	filter_deinit(&filter);
 	return operand;
 }
 
@@ -135,13 +134,12 @@ UNIT_TEST(times)
 		      { "took > 3s", 3000000000 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct filter filter;
+		_cleanup_(filter_deinit) struct filter filter;
 
 		assert_int_equal(filter_parse(&filter, cases[i].text, NULL), 0);
 		assert_int_equal(filter.nodes[0].literal, FILTER_TIME);
 		assert_int_equal(filter.nodes[0].number, cases[i].ns);
 		assert_true(filter_is_of_end(&filter, filter.root));
-		filter_deinit(&filter);
 	}
 }
 
@@ -301,7 +299,7 @@ static void check_values(const struct value_filter *compiled, const struct formu
 
 UNIT_TEST(conditions_of_entry_and_end)
 {
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	static struct value_filter compiled;
 	size_t decided = 0;
 	uint32_t seed = 1;
@@ -321,7 +319,6 @@ UNIT_TEST(conditions_of_entry_and_end)
 		text_deinit(&formula.text);
 	}
 	assert_true(decided > TRIALS);
-	scene_free(scene);
 }
 
 /* What the entry decides alone it decides. */
@@ -341,21 +338,19 @@ UNIT_TEST(the_entry_decides_what_it_can)
 		{ "a == 1", 1, WATCH_ACCEPT },
 		{ "result == 1", 1, WATCH_LATER },
 	};
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	static struct value_filter compiled;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct trial trial = { .words = { cases[i].a } };
-		struct filter filter;
+		_cleanup_(filter_deinit) struct filter filter;
 
 		assert_int_equal(filter_parse(&filter, cases[i].text, NULL), 0);
 		assert_int_equal(
 			value_filter_compile(&compiled, &filter, "A::B", &scene->signature, NULL),
 			0);
 		assert_int_equal(verdict(&trial, compiled.ops, compiled.count), cases[i].is);
-		filter_deinit(&filter);
 	}
-	scene_free(scene);
 }
 
 /* What is asked of the call itself, and what does not fit it. */
@@ -373,7 +368,7 @@ UNIT_TEST(threads)
 		{ "thread.name == \"worker-\"", WATCH_REJECT },
 		{ "thread.name != \"\" && a == 3", WATCH_ACCEPT },
 	};
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	static struct value_filter compiled;
 	struct filter filter;
 
@@ -390,7 +385,6 @@ UNIT_TEST(threads)
 			fail_msg("%s", cases[i].text);
 		filter_deinit(&filter);
 	}
-	scene_free(scene);
 }
 
 UNIT_TEST(what_does_not_fit_is_pointed_at)
@@ -414,7 +408,7 @@ UNIT_TEST(what_does_not_fit_is_pointed_at)
 		{ "half.value == 1", 1, "A::B has 'value' in xmm2, which programs" },
 		{ "far.value == 1", 1, "has a 'double' there, and floating point is not compared" },
 	};
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	struct value_type *half = type_of(scene, VALUE_STRUCT, "Half", 16);
 	const struct value_type *real = type_of(scene, VALUE_FLOAT, "double", 8);
 	static struct value_filter compiled;
@@ -426,7 +420,7 @@ UNIT_TEST(what_does_not_fit_is_pointed_at)
 	add_slot(scene, "far", half, VALUE_ON_STACK, 8);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct error err = { .text = "" };
-		struct filter filter;
+		_cleanup_(filter_deinit) struct filter filter;
 		char at[40];
 
 		snprintf(at, sizeof(at), "at character %zu ", cases[i].column);
@@ -436,19 +430,17 @@ UNIT_TEST(what_does_not_fit_is_pointed_at)
 			-EINVAL);
 		if (!strstr(err.text, at) || !strstr(err.text, cases[i].words))
 			fail_msg("%s: %s", cases[i].text, err.text);
-		filter_deinit(&filter);
 	}
-	scene_free(scene);
 }
 
 /* However many there are, it is said that they are too many. */
 UNIT_TEST(a_condition_that_is_too_long)
 {
 	_cleanup_(text_deinit) struct text text = { 0 };
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	static struct value_filter compiled;
 	struct error err = { .text = "" };
-	struct filter filter;
+	_cleanup_(filter_deinit) struct filter filter;
 
 	for (int i = 0; i < FILTER_NODES / 2; i++)
 		text_printf(&text, "%sa != %d", i ? " || " : "", i);
@@ -456,8 +448,6 @@ UNIT_TEST(a_condition_that_is_too_long)
 	assert_int_equal(value_filter_compile(&compiled, &filter, "A::B", &scene->signature, &err),
 			 -EINVAL);
 	assert_non_null(strstr(err.text, "would take more than 192 steps"));
-	filter_deinit(&filter);
-	scene_free(scene);
 }
 
 /* Values ----------------------------------------------------------------------------------- */
@@ -496,7 +486,7 @@ static const char *show_value(struct scene *scene, const char *text, enum value_
 UNIT_TEST(values_to_count_by)
 {
 	static const struct value_member members[] = { { "Open", 0 }, { "Lost", 0xfd } };
-	struct scene *scene = integers();
+	_cleanup_(scene_free_at) struct scene *scene = integers();
 	struct value_type *is = type_of(scene, VALUE_ENUM, "State", 1);
 	struct value_type *order = type_of(scene, VALUE_OBJECT, "Order", 8);
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
@@ -545,7 +535,6 @@ UNIT_TEST(values_to_count_by)
 			       "--by 'x': at character 1 A::B has a 'double' there"));
 	assert_non_null(strstr(show_value(scene, "order", VALUE_TEXT), "has a 'Order' there"));
 	assert_non_null(strstr(show_value(scene, "nosuch", VALUE_TEXT), "no parameter of A::B"));
-	scene_free(scene);
 }
 
 int main(void)

@@ -108,7 +108,7 @@ UNIT_TEST(every_name_finds_itself)
 	_cleanup_(found_free) struct found all = find("*");
 
 	for (size_t i = 0; i < all.count; i++) {
-		struct found one = find(all.names[i]);
+		_cleanup_(found_free) struct found one = find(all.names[i]);
 		bool same_place = false;
 
 		if (one.count == 0)
@@ -121,7 +121,6 @@ UNIT_TEST(every_name_finds_itself)
 		}
 		if (!same_place)
 			fail_msg("%s is found elsewhere", all.names[i]);
-		found_free(&one);
 	}
 }
 
@@ -318,7 +317,7 @@ UNIT_TEST(damaged_copies_are_told)
 	assert_non_null(header);
 	assert_true(whole.size > 0);
 	for (size_t at = header - whole.bytes; at + 4 <= whole.size; at += 4) {
-		struct dotnet_images some = { 0 };
+		_cleanup_(dotnet_images_deinit) struct dotnet_images some = { 0 };
 		struct dotnet_image *image = NULL;
 		uint8_t *bytes = malloc(whole.size + 1);
 
@@ -335,7 +334,6 @@ UNIT_TEST(damaged_copies_are_told)
 					 some.first_problem->text);
 			told++;
 		}
-		dotnet_images_deinit(&some);
 	}
 	assert_true(told >= 3);
 }
@@ -343,7 +341,7 @@ UNIT_TEST(damaged_copies_are_told)
 /* Another thread's copy is linked within itself, and goes on when the first is gone. */
 UNIT_TEST(copies_share_bytes_alone)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
 	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 	_cleanup_(golden_free) struct golden rows = golden_read("tiny-metadata.bin");
 	_cleanup_free_ uint8_t *in_memory = malloc(rows.size + 1);
@@ -382,7 +380,6 @@ UNIT_TEST(copies_share_bytes_alone)
 	assert_ptr_equal(dotnet_images_code_of(&copy, copy.images[1], &number), copy.images[0]);
 	assert_true(r2r_prepare(copy.images[0]->r2r));
 	dotnet_images_deinit(&copy);
-	golden_free(&composite);
 }
 
 /* In the tiny image no method has IL, and yet some have code, as P/Invokes do. */
@@ -477,14 +474,13 @@ static int name_matches(const char *type, const char *method, const char *text,
 	text_add(&name.name, method);
 	for (uint32_t i = 1; i <= metadata_rows(images.images[0]->metadata, TABLE_METHOD_DEF);
 	     i++) {
-		struct text owner = { 0 };
+		_cleanup_(text_deinit) struct text owner = { 0 };
 
 		metadata_type_name(images.images[0]->metadata,
 				   metadata_method_type(images.images[0]->metadata, i), &owner);
 		if (strcmp(text_chars(&owner), type) == 0 &&
 		    strcmp(metadata_method_name(images.images[0]->metadata, i), method) == 0)
 			rid = i;
-		text_deinit(&owner);
 	}
 	assert_int_equal(pattern_create(&pattern, text, NULL), 0);
 	matches = dotnet_name_matches(&name, rid ? images.images[0]->metadata : NULL, rid, pattern,

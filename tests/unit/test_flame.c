@@ -78,10 +78,9 @@ static char *part(const struct options *options, void (*write)(struct output *ou
 static void check_part(const struct options *options, void (*write)(struct output *output),
 		       const char *key, const char *end, const char *expected)
 {
-	char *found = part(options, write, key, end);
+	_cleanup_free_ char *found = part(options, write, key, end);
 
 	assert_string_equal(found, expected);
-	free(found);
 }
 
 static void write_stacks(struct output *output)
@@ -139,7 +138,7 @@ UNIT_TEST(stacks_are_packed)
 		3, 6, 0,     /* the note */
 		0, 3, 172, 2 /* what is in it */
 	};
-	char *packed = part(&page, write_stacks, "\"packed\":\"", "\"}}\n</script>");
+	_cleanup_free_ char *packed = part(&page, write_stacks, "\"packed\":\"", "\"}}\n</script>");
 	unsigned char plain[64];
 	unsigned long length = sizeof(plain);
 
@@ -148,7 +147,6 @@ UNIT_TEST(stacks_are_packed)
 			 Z_OK);
 	assert_int_equal(length, sizeof(expected));
 	assert_memory_equal(plain, expected, sizeof(expected));
-	free(packed);
 }
 
 UNIT_TEST(run_is_told)

@@ -302,7 +302,7 @@ enum { PROFILE_MAX = 1 << 20 };
 /* What was compressed, of at most PROFILE_MAX bytes; the caller frees it. */
 static Pprof__Profile *unpack(char *packed, size_t size)
 {
-	uint8_t *bytes = malloc(PROFILE_MAX);
+	_cleanup_free_ uint8_t *bytes = malloc(PROFILE_MAX);
 	z_stream stream = { .next_in = (uint8_t *)packed, .avail_in = (uInt)size };
 	Pprof__Profile *profile;
 
@@ -315,7 +315,6 @@ static Pprof__Profile *unpack(char *packed, size_t size)
 	profile = pprof__profile__unpack(NULL, stream.total_out, bytes);
 	assert_non_null(profile);
 	inflateEnd(&stream);
-	free(bytes);
 	return profile;
 }
 
@@ -425,14 +424,13 @@ static void write_long_name(struct output *output);
 UNIT_TEST(long_names_as_pprof)
 {
 	size_t size;
-	char *packed = write_bytes(&as_profile, write_long_name, &size);
+	_cleanup_free_ char *packed = write_bytes(&as_profile, write_long_name, &size);
 	Pprof__Profile *profile = unpack(packed, size);
 
 	assert_int_equal(
 		strlen(profile->string_table[profile->function[profile->n_function - 1]->name]),
 		100000);
 	pprof__profile__free_unpacked(profile, NULL);
-	free(packed);
 }
 
 /* Totals -------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * in_flight.h: who is on the way into a body, of threads that stand still with any registers, and
  * of one that runs on. Needs root; without it everything is skipped.
  */
+#include "base/cleanup.h"
 #include "breakpoint_bench.h"
 
 #include <limits.h>
@@ -156,7 +157,7 @@ static int look_at(struct child *child, const struct user_regs_struct *regs)
 
 UNIT_TEST(test_at_the_entry)
 {
-	struct child child;
+	_cleanup_(close_child) struct child child;
 	struct user_regs_struct regs;
 
 	start_traced(&child);
@@ -172,13 +173,12 @@ UNIT_TEST(test_at_the_entry)
 	assert_int_equal(look_at(&child, &regs), 0);
 	regs.rip = entry - 1;
 	assert_int_equal(look_at(&child, &regs), 0);
-	close_child(&child);
 }
 
 /* To jump or call there is what comes next, or may come soon. */
 UNIT_TEST(test_in_a_register)
 {
-	struct child child;
+	_cleanup_(close_child) struct child child;
 
 	start_traced(&child);
 	for (size_t i = 0; i < sizeof(general) / sizeof(general[0]); i++) {
@@ -194,13 +194,12 @@ UNIT_TEST(test_in_a_register)
 		assert_int_equal(look_at(&child, &regs), 0);
 		assert_int_equal(look_at(&child, &before), 0);
 	}
-	close_child(&child);
 }
 
 /* Whoever is in the runtime's code may have found out there where to go. */
 UNIT_TEST(test_in_the_runtime)
 {
-	struct child child;
+	_cleanup_(close_child) struct child child;
 	struct user_regs_struct regs, elsewhere;
 
 	start_traced(&child);
@@ -237,7 +236,6 @@ UNIT_TEST(test_in_the_runtime)
 	/* It is held there until we have an answer. */
 	regs.rip = runtime.held_at.value;
 	assert_int_equal(look_at(&child, &regs), 0);
-	close_child(&child);
 }
 
 static void stay(struct shared *shared)
@@ -287,7 +285,7 @@ UNIT_TEST(test_passing)
 	const struct dispatch_code anywhere = { .end = { ULONG_MAX } };
 	const uint64_t piece_ns = PASSING_US * NS_PER_US / PIECES;
 	uint64_t ran, before;
-	struct child child;
+	_cleanup_(close_child) struct child child;
 
 	fork_child(&child, stay);
 	open_child(&child);
@@ -301,7 +299,6 @@ UNIT_TEST(test_passing)
 		assert_int_equal(in_flight_look(child.in_flight, nobodys, 1, &anywhere),
 				 ran - before < PASSING_US * NS_PER_US);
 	} while (ran - before < PASSING_US * NS_PER_US);
-	close_child(&child);
 }
 
 /* Has the entry in a register, for ever. */
@@ -352,13 +349,12 @@ UNIT_TEST(test_in_a_system_call)
 
 UNIT_TEST(test_process_has_ended)
 {
-	struct child child;
+	_cleanup_(close_child) struct child child;
 
 	start_traced(&child);
 	assert_int_equal(kill(child.pid, SIGKILL), 0);
 	waitpid(child.pid, NULL, 0);
 	assert_true(in_flight_look(child.in_flight, (struct address){ entry }, 1, &runtime) < 0);
-	close_child(&child);
 }
 
 /* Threads that run --------------------------------------------------------------------------- */

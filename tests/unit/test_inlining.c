@@ -119,22 +119,21 @@ static const char *list(struct fixture *fixture, size_t count)
 /* One module's differences of rows, and imports on both sides. */
 UNIT_TEST(a_table_of_one_module)
 {
-	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
+	_cleanup_(close_images) struct fixture tiny = open_images("tiny-r2r.dll", NULL);
 
 	assert_string_equal(list(&tiny, 5), ADD " <- " CTOR "\n" ADD " <- " GO "\n" PUT " <- " AWAY
 						"\n" PUT " <- " MAP "\n" AWAY " <- " ADD "\n");
-	close_images(&tiny);
 }
 
 /* A composite's table for all modules, and that of a component. */
 UNIT_TEST(tables_of_a_composite)
 {
-	struct fixture tiny = open_images("tiny-composite.dll", "tiny-component.dll");
+	_cleanup_(close_images) struct fixture tiny =
+		open_images("tiny-composite.dll", "tiny-component.dll");
 
 	assert_string_equal(list(&tiny, 5),
 			    MAP " <- " CTOR "\n" MAP " <- row 2 of ?\n" ADD " <- " CTOR "\n" ADD
 				" <- " GO "\n" PUT " <- " GO "\n");
-	close_images(&tiny);
 }
 
 /* Whatever is in @a is in @b, each pair once. */
@@ -160,16 +159,15 @@ static void assert_pairs_within(const char *a, const char *b)
 /* The same methods in one image and in a composite, which have tables of different formats. */
 UNIT_TEST(the_zoo_both_ways)
 {
-	struct fixture alone = open_images("zoo-r2r.dll", NULL);
-	struct fixture composite = open_images("zoo-composite.r2r.dll", "zoo-component.dll");
+	_cleanup_(close_images) struct fixture alone = open_images("zoo-r2r.dll", NULL);
+	_cleanup_(close_images) struct fixture composite =
+		open_images("zoo-composite.r2r.dll", "zoo-component.dll");
 	const char *pairs = list(&alone, 11);
 
 	assert_pairs_within(pairs, list(&composite, 11));
 	assert_pairs_within(list(&composite, 22), pairs);
 	assert_non_null(strstr(pairs, "Zoo.Point::op_Equality(Zoo.Point,Zoo.Point) <- "
 				      "Zoo.Point::op_Inequality(Zoo.Point,Zoo.Point)\n"));
-	close_images(&alone);
-	close_images(&composite);
 }
 
 /* The names of what has inlined row @rid of the last image that has metadata; "?" if not known. */
@@ -200,7 +198,7 @@ static struct dotnet_inlining *create_inlining(const struct fixture *fixture, si
 
 UNIT_TEST(inliners_of_a_method)
 {
-	struct fixture tiny = open_images("tiny-r2r.dll", NULL);
+	_cleanup_(close_images) struct fixture tiny = open_images("tiny-r2r.dll", NULL);
 	const struct metadata *metadata = tiny.images.images[0]->metadata;
 	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
 
@@ -211,7 +209,6 @@ UNIT_TEST(inliners_of_a_method)
 	assert_inliners(inlining, metadata, 6, 0, "");
 	assert_inliners(inlining, NULL, 1, 0, "");
 	dotnet_inlining_destroy(inlining);
-	close_images(&tiny);
 }
 
 /* The same as text, of a method by its identity. */
@@ -253,7 +250,8 @@ UNIT_TEST(names_of_inliners)
 /* By a reference to it: MemberRef 1 of the tiny metadata is Inner`1::Count, which none defines. */
 UNIT_TEST(inliners_of_a_reference)
 {
-	struct fixture tiny = open_images("tiny-composite.dll", "tiny-component.dll");
+	_cleanup_(close_images) struct fixture tiny =
+		open_images("tiny-composite.dll", "tiny-component.dll");
 	const struct metadata *metadata = tiny.images.images[1]->metadata;
 	struct dotnet_inlining *inlining = create_inlining(&tiny, 0);
 	const struct r2r_method reference = { metadata, 0, 1 };
@@ -264,7 +262,6 @@ UNIT_TEST(inliners_of_a_reference)
 	assert_int_equal(dotnet_inliners_find(&inliners, inlining, &reference), 0);
 	assert_int_equal(inliners.count, 0);
 	dotnet_inlining_destroy(inlining);
-	close_images(&tiny);
 }
 
 /* Where the entries of tiny-r2r.dll's table stand: "count, Add << 2". */
@@ -280,7 +277,7 @@ static uint8_t *find_entry(struct golden *file, uint8_t count, uint8_t inlinee)
 /* What came before it and other images' is used; of this image nothing is known in full. */
 UNIT_TEST(damaged_tables)
 {
-	struct fixture tiny = { 0 };
+	_cleanup_(close_images) struct fixture tiny = { 0 };
 	struct golden file = golden_read("tiny-r2r.dll");
 	struct dotnet_inlining *inlining;
 	const struct error *first;
@@ -298,13 +295,12 @@ UNIT_TEST(damaged_tables)
 					 "probe callers of a method of it whose count is low");
 	assert_inliners(inlining, tiny.images.images[0]->metadata, 2, 0, CTOR "; " GO);
 	dotnet_inlining_destroy(inlining);
-	close_images(&tiny);
 }
 
 /* A list is only read when it is asked for. */
 UNIT_TEST(a_damaged_list)
 {
-	struct fixture tiny = { 0 };
+	_cleanup_(close_images) struct fixture tiny = { 0 };
 	struct golden file = golden_read("tiny-r2r.dll");
 	struct dotnet_inlining *inlining;
 	const struct error *first;
@@ -318,7 +314,6 @@ UNIT_TEST(a_damaged_list)
 	assert_int_equal(dotnet_inlining_problems(inlining, &first), 1);
 	assert_inliners(inlining, tiny.images.images[0]->metadata, 3, 0, MAP);
 	dotnet_inlining_destroy(inlining);
-	close_images(&tiny);
 }
 
 /* An image without tables, and one without code. */
@@ -362,10 +357,9 @@ static void look(struct span bytes)
 	assert_int_equal(dotnet_inlining_create(&inlining, &images, NULL), 0);
 	for (uint32_t rid = 0; images.count > 0 && rid < 8; rid++) {
 		const struct r2r_method method = { images.images[0]->metadata, rid, 0 };
-		struct dotnet_inliners inliners;
+		_cleanup_(dotnet_inliners_deinit) struct dotnet_inliners inliners;
 
 		(void)dotnet_inliners_find(&inliners, inlining, &method);
-		dotnet_inliners_deinit(&inliners);
 	}
 	dotnet_inlining_destroy(inlining);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Byte strings that are known by numbers, and the room that they are given. */
+#include "base/cleanup.h"
 #include "unit.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 
 UNIT_TEST(same_bytes_same_number)
 {
-	struct interned interned = { 0 };
+	_cleanup_(interned_deinit) struct interned interned = { 0 };
 	size_t room = 1 << 20;
 
 	assert_int_equal(interned_add(&interned, "a", 1, &room), 0);
@@ -21,14 +22,13 @@ UNIT_TEST(same_bytes_same_number)
 	assert_int_equal(interned.count, 4);
 	assert_int_equal(interned.items[1].length, 3);
 	assert_memory_equal(interned.items[1].bytes, "a\0b\0", 4);
-	interned_deinit(&interned);
 }
 
 /* Many times as many as its table begins with. */
 UNIT_TEST(many)
 {
 	enum { MANY = 100000 };
-	struct interned interned = { 0 };
+	_cleanup_(interned_deinit) struct interned interned = { 0 };
 	size_t room = SIZE_MAX;
 
 	for (int round = 0; round < 2; round++) {
@@ -36,13 +36,12 @@ UNIT_TEST(many)
 			assert_int_equal(interned_add(&interned, &i, sizeof(i), &room), i);
 	}
 	assert_int_equal(interned.count, MANY);
-	interned_deinit(&interned);
 }
 
 /* What is known needs no room; what is new takes more of it than its bytes. */
 UNIT_TEST(room)
 {
-	struct interned interned = { 0 };
+	_cleanup_(interned_deinit) struct interned interned = { 0 };
 	size_t room = 200, before;
 	uint32_t count = 0;
 
@@ -57,7 +56,6 @@ UNIT_TEST(room)
 	assert_false(interned_take(&room, room + 1));
 	assert_true(interned_take(&room, room));
 	assert_int_equal(room, 0);
-	interned_deinit(&interned);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -127,14 +127,13 @@ static void lay_out(struct bench *bench, size_t columns, size_t height, const ch
 /* Line @number is @expected, whatever blanks there are behind it. */
 static void check_line(const struct bench *bench, size_t number, const char *expected)
 {
-	char *line = strdup(bench->lines.list[number].text);
+	_cleanup_free_ char *line = strdup(bench->lines.list[number].text);
 	size_t length;
 
 	assert_non_null(line);
 	for (length = strlen(line); length && line[length - 1] == ' ';)
 		line[--length] = '\0';
 	assert_string_equal(line, expected);
-	free(line);
 }
 
 static const struct options counting = { .mode = MODE_COUNT };
@@ -143,7 +142,7 @@ static const struct options top = { .mode = MODE_HIST, .timed = true, .top = tru
 
 UNIT_TEST(counts_are_a_table)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &counting, true);
 	count_at(&bench.output, 1, 10, 2);
@@ -161,12 +160,11 @@ UNIT_TEST(counts_are_a_table)
 	check_line(&bench, HEIGHT - 2, "said last");
 	assert_int_equal(bench.lines.list[3].bar_at, 23);
 	assert_int_equal(bench.lines.list[3].bar_columns, 16);
-	end(&bench);
 }
 
 UNIT_TEST(ascii_is_a_fallback)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &counting, false);
 	count_at(&bench.output, 1, 110, 52);
@@ -175,12 +173,11 @@ UNIT_TEST(ascii_is_a_fallback)
 		&bench, 3,
 		"      110         110  ****************  Shop.Orders::Checkout(int32,int32) [r2r 1, tier1 109]");
 	check_line(&bench, 4, "       52          52  ********          A.??::b() [r2r]");
-	end(&bench);
 }
 
 UNIT_TEST(names_are_shortened_and_their_ends_are_seen)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &counting, true);
 	count_at(&bench.output, 1, 110, 52);
@@ -193,14 +190,13 @@ UNIT_TEST(names_are_shortened_and_their_ends_are_seen)
 		lay_out(&bench, columns, HEIGHT, "a note that is longer than that");
 	for (size_t height = 1; height < HEIGHT; height++)
 		lay_out(&bench, WIDE, height, NULL);
-	end(&bench);
 }
 
 UNIT_TEST(losses_stand_out)
 {
 	const struct output_loss losses[] = { { "ring-buffer-full", 3 }, { NULL, 0 } };
 	struct output_status status = status_at(2, 10);
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	status.losses = losses;
 	status.tiers = no_tiers;
@@ -210,12 +206,11 @@ UNIT_TEST(losses_stand_out)
 	check_line(&bench, 0, "2 s   5 hits/s   lost: ring-buffer-full 3   10 hits");
 	check_line(&bench, 1, "bodies: none   registers: 3 of 4   4711 shop");
 	assert_int_equal(bench.lines.list[0].style, SCREEN_ALERT);
-	end(&bench);
 }
 
 UNIT_TEST(top_has_times_and_what_was_unwound)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &top, true);
 	time_at(&bench.output, 3);
@@ -234,12 +229,11 @@ UNIT_TEST(top_has_times_and_what_was_unwound)
 	check_line(&bench, 2, "     >CALLS       P99  UNWOUND  METHOD");
 	lay_out(&bench, 30, HEIGHT, NULL);
 	check_line(&bench, 2, "     >CALLS       P99  METHOD");
-	end(&bench);
 }
 
 UNIT_TEST(histograms_have_bars)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &timing, true);
 	time_at(&bench.output, 3);
@@ -251,7 +245,6 @@ UNIT_TEST(histograms_have_bars)
 	check_line(&bench, 8, "         8 -> 15         : 30       |███████████████████████");
 	assert_int_equal(bench.lines.list[8].bar_at, 37);
 	assert_int_equal(bench.lines.list[8].bar_columns, 23);
-	end(&bench);
 }
 
 /* The same where nothing is drawn. */
@@ -280,7 +273,7 @@ UNIT_TEST(top_is_text_as_well)
 
 UNIT_TEST(keys_sort)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &top, true);
 	time_at(&bench.output, 3);
@@ -301,12 +294,11 @@ UNIT_TEST(keys_sort)
 	time_at(&bench.output, 4);
 	lay_out(&bench, 100, HEIGHT, NULL);
 	assert_non_null(strstr(bench.lines.list[3].text, "B::slow()"));
-	end(&bench);
 }
 
 UNIT_TEST(keys_of_counts_are_fewer)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &counting, true);
 	assert_int_equal(live_key(&bench.live, 'p'), LIVE_NOTHING);
@@ -318,12 +310,11 @@ UNIT_TEST(keys_of_counts_are_fewer)
 	lay_out(&bench, 100, HEIGHT, NULL);
 	check_line(&bench, 0, "PAUSED");
 	assert_int_equal(live_key(&bench.live, 'q'), LIVE_QUIT);
-	end(&bench);
 }
 
 UNIT_TEST(what_has_no_room_is_scrolled_to)
 {
-	struct bench bench;
+	_cleanup_(end) struct bench bench;
 
 	begin(&bench, &timing, true);
 	time_at(&bench.output, 3);
@@ -342,20 +333,18 @@ UNIT_TEST(what_has_no_room_is_scrolled_to)
 	live_key(&bench.live, SCREEN_KEY_END);
 	lay_out(&bench, 100, 60, NULL);
 	check_line(&bench, 3, "A::often()");
-	end(&bench);
 }
 
 /* Columns ------------------------------------------------------------------------------------- */
 
 static void check_columns(const char *s, size_t columns, bool utf8, const char *expected)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 	size_t used = columns_add(&text, s, columns, utf8);
 
 	assert_string_equal(text_chars(&text), expected);
 	assert_int_equal(used, columns_of(expected, utf8));
 	assert_true(used <= columns);
-	text_deinit(&text);
 }
 
 UNIT_TEST(characters_are_as_wide_as_they_are)

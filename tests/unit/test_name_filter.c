@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which symbols are left out before names are demangled: never one whose name matches. */
+#include "base/cleanup.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -202,13 +203,12 @@ static void try_form(struct filter_trial *trial, const char *symbol, const char 
 
 static void try_symbol(struct filter_trial *trial, const char *symbol, int count)
 {
-	struct native_name name = { 0 };
+	_cleanup_(native_name_deinit) struct native_name name = { 0 };
 
 	if (native_name_read(&name, symbol) == 0) {
 		for (size_t i = 0; i < name.count; i++)
 			try_form(trial, symbol, name.forms[i], count);
 	}
-	native_name_deinit(&name);
 }
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -256,7 +256,7 @@ static void close_library(const struct library *library)
 UNIT_TEST(whatever_a_name_has_in_it)
 {
 	struct filter_trial trial = { .seed = 1 };
-	const struct library library = open_library();
+	_cleanup_(close_library) const struct library library = open_library();
 	struct native_symbols *symbols;
 
 	assert_int_equal(native_symbols_create(&symbols, library.bytes, NULL), 0);
@@ -267,7 +267,6 @@ UNIT_TEST(whatever_a_name_has_in_it)
 	assert_true(trial.told > 1000);
 	assert_int_equal(trial.missed, 0);
 	native_symbols_destroy(symbols);
-	close_library(&library);
 }
 
 /* Of @table, for a pattern: each name that passes is marked, wherever it begins, and few others. */
@@ -307,7 +306,7 @@ UNIT_TEST(tables_of_names)
 		"x!*push_back*",  "x!*basic_filebuf*", "x!*get_facet*",
 		"x!*_M_extract*", "x!*locale*",	       "x!*seekoff*traits*",
 	};
-	const struct library library = open_library();
+	_cleanup_(close_library) const struct library library = open_library();
 	struct symbol_table symbols;
 	struct name_table table = { .fd = -1 };
 	struct name_filter filter = { .pairs = { { 0 } } };
@@ -329,7 +328,6 @@ UNIT_TEST(tables_of_names)
 	try_table("x!shop::till", &table, table.names.size);
 	/* Where there is nothing to tell by all may pass. */
 	assert_null(name_filter_scan(&filter, &table));
-	close_library(&library);
 }
 
 UNIT_MAIN(NULL, NULL)

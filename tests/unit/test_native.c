@@ -94,7 +94,7 @@ UNIT_TEST(test_damaged_arrays)
 
 	/* Every truncation: what is found must be inside, and nothing may crash. */
 	for (size_t size = 0; size < sizeof(array_bytes); size++) {
-		struct golden cut = golden_copy(array_bytes, size);
+		_cleanup_(golden_free) struct golden cut = golden_copy(array_bytes, size);
 
 		if (native_array_init(&array, cursor_over(golden_span(&cut)), &err) == 0) {
 			for (uint32_t i = 0; i < array.count; i++) {
@@ -102,7 +102,6 @@ UNIT_TEST(test_damaged_arrays)
 					assert_true(cursor_offset(&element) <= size);
 			}
 		}
-		golden_free(&cut);
 	}
 }
 
@@ -178,11 +177,10 @@ UNIT_TEST(test_damaged_hashtables)
 	assert_int_equal(count_elements(bytes, sizeof(bytes), &count), -EBADMSG);
 
 	for (size_t size = 0; size < sizeof(table_bytes); size++) {
-		struct golden cut = golden_copy(table_bytes, size);
+		_cleanup_(golden_free) struct golden cut = golden_copy(table_bytes, size);
 
 		(void)count_elements(cut.bytes, size, &count);
 		assert_true(count <= size);
-		golden_free(&cut);
 	}
 }
 

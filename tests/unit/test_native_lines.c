@@ -80,7 +80,7 @@ static const char *said_of(uint64_t at, char **rest)
 /* Each address of the code of @name, a file of the corpus; how many were three deep. */
 static size_t compare(const char *name)
 {
-	struct golden golden = golden_read(name);
+	_cleanup_(golden_free) struct golden golden = golden_read(name);
 	struct native_lines *lines = native_lines_create(golden_span(&golden), SHIFT);
 	struct native_line found[NATIVE_LINES_MAX];
 	static char all[TEXT_BYTES * CODE_BYTES];
@@ -108,7 +108,6 @@ static size_t compare(const char *name)
 	}
 	assert_int_equal(native_lines_find(lines, CODE, found), 0);
 	native_lines_destroy(lines);
-	golden_free(&golden);
 	return deep;
 }
 
@@ -127,7 +126,7 @@ UNIT_TEST(equal_to_addr2line)
 /* Where the function begins: what an offset is from, where no symbol says so. */
 UNIT_TEST(beginning)
 {
-	struct golden golden = golden_read(CORPUS "gcc-5");
+	_cleanup_(golden_free) struct golden golden = golden_read(CORPUS "gcc-5");
 	struct native_lines *lines = native_lines_create(golden_span(&golden), 0);
 	struct native_line found[NATIVE_LINES_MAX];
 	size_t count = native_lines_find(lines, CODE + 8, found);
@@ -136,7 +135,6 @@ UNIT_TEST(beginning)
 	assert_string_equal(found[count - 1].function, "f");
 	assert_int_equal(found[count - 1].begin, CODE);
 	native_lines_destroy(lines);
-	golden_free(&golden);
 }
 
 /* f0 calls f1 and so on, all inlined: the innermost are there, and the one that they are in. */

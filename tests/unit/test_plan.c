@@ -106,7 +106,7 @@ UNIT_TEST(where_calls_go)
 UNIT_TEST(too_few_registers)
 {
 	for (size_t registers = 0; registers <= 6; registers++) {
-		struct plan plan = { 0 };
+		_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 		add(&plan, jit_body("T::a()", 0x1000, STATE_UNKNOWN));
 		add(&plan, jit_body("T::b()", 0x2000, STATE_PENDING));
@@ -125,7 +125,6 @@ UNIT_TEST(too_few_registers)
 					 has ? REASON_NONE : REASON_NO_DEBUG_REGISTER);
 		}
 		assert_int_equal(plan_placeable(&plan), registers < 5 ? registers : 5);
-		plan_deinit(&plan);
 	}
 }
 
@@ -249,7 +248,7 @@ UNIT_TEST(one_sure_body_is_enough)
 	for (int order = 0; order < 2; order++) {
 		struct method_body unreadable =
 			jit_body("T::a()", order ? 0x2000 : 0x3000, STATE_UNKNOWN);
-		struct plan plan = { 0 };
+		_cleanup_(plan_deinit) struct plan plan = { 0 };
 
 		unreadable.precompiled_rejected = false;
 		add(&plan, precompiled("T::a()", 0x1000, BODY_NO_FILE));
@@ -257,7 +256,6 @@ UNIT_TEST(one_sure_body_is_enough)
 		add(&plan, jit_body("T::a()", order ? 0x3000 : 0x2000, STATE_CURRENT));
 		finish(&plan, 4);
 		assert_site(&plan, 0x1000, STATE_REJECTED, MECHANISM_NONE, REASON_REJECTED);
-		plan_deinit(&plan);
 	}
 }
 
@@ -624,7 +622,7 @@ static bool names_options(const char *text, const char *help)
 /* Of each body that is not probed it is told why, and what to do, by an option that there is. */
 UNIT_TEST(reasons)
 {
-	char *help = NULL;
+	_cleanup_free_ char *help = NULL;
 	size_t length;
 	FILE *stream = open_memstream(&help, &length);
 
@@ -642,7 +640,6 @@ UNIT_TEST(reasons)
 		assert_true(names_options(reason_next(reason), help));
 	}
 	assert_null(reason_next(REASON_NONE));
-	free(help);
 }
 
 /* Every name that is printed is there. */

@@ -3,6 +3,7 @@
  * Records that are cut, damaged, foreign, of a later version, or made to do harm: each is told as
  * what it is, and what was before the damage is read.
  */
+#include "base/cleanup.h"
 #include "record_fixture.h"
 
 #include <errno.h>
@@ -98,7 +99,7 @@ UNIT_TEST(cut_at_each_byte)
 UNIT_TEST(each_byte_changed)
 {
 	static const uint8_t changes[] = { 0x01, 0x80, 0xff };
-	uint8_t *copy = malloc(record_size);
+	_cleanup_free_ uint8_t *copy = malloc(record_size);
 	struct seen seen;
 
 	assert_non_null(copy);
@@ -112,12 +113,11 @@ UNIT_TEST(each_byte_changed)
 			assert_true(seen.err.text[0]);
 		}
 	}
-	free(copy);
 }
 
 UNIT_TEST(a_block_is_missing_or_comes_twice)
 {
-	uint8_t *copy = malloc(2 * record_size);
+	_cleanup_free_ uint8_t *copy = malloc(2 * record_size);
 	struct seen seen;
 	size_t block = ends[3] - ends[2];
 
@@ -132,7 +132,6 @@ UNIT_TEST(a_block_is_missing_or_comes_twice)
 	memcpy(copy + ends[3], record + ends[2], record_size - ends[2]);
 	assert_int_equal(see(copy, record_size + block, &seen), -EBADMSG);
 	assert_int_equal(seen.hits, 2 * HITS_OF_BLOCK);
-	free(copy);
 }
 
 UNIT_TEST(foreign_files)
@@ -184,14 +183,13 @@ static struct text made;
 /* Append a record whose body is @count numbers. */
 static void add(enum record_tag tag, const uint64_t *numbers, size_t count)
 {
-	struct text body = { 0 };
+	_cleanup_(text_deinit) struct text body = { 0 };
 
 	for (size_t i = 0; i < count; i++)
 		number_add(&body, numbers[i]);
 	text_add_char(&made, (char)tag);
 	number_add(&made, body.length);
 	text_add_bytes(&made, text_chars(&body), body.length);
-	text_deinit(&body);
 }
 
 #define ADD(tag, ...)                               \

@@ -24,7 +24,7 @@ static void end_heap(struct fixture *f)
 /* Bit i: page i of the heap is sealed. */
 static unsigned int sealed(struct fixture *f)
 {
-	struct sealed_pages pages = { 0 };
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
 	unsigned int bits = 0;
 
 	assert_int_equal(jit_read(f->jit, NULL), 0);
@@ -36,7 +36,6 @@ static unsigned int sealed(struct fixture *f)
 				 sealed_pages_have(&pages, at + PAGE - 1));
 		bits |= (unsigned int)sealed_pages_have(&pages, at) << i;
 	}
-	sealed_pages_deinit(&pages);
 	return bits;
 }
 
@@ -231,7 +230,7 @@ EACH_VERSION(damaged, struct fixture *f)
 
 UNIT_TEST(ranges)
 {
-	struct sealed_pages pages = { 0 };
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
 
 	assert_false(sealed_pages_have(&pages, 0));
 	assert_int_equal(sealed_pages_add(&pages, 0x5000, 0x6000, NULL), 0);
@@ -246,7 +245,6 @@ UNIT_TEST(ranges)
 	assert_false(sealed_pages_have(&pages, 0x3000));
 	assert_true(sealed_pages_have(&pages, 0x5fff));
 	assert_false(sealed_pages_have(&pages, 0x6000));
-	sealed_pages_deinit(&pages);
 }
 
 UNIT_MAIN(NULL, NULL)

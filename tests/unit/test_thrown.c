@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Text and JSON of the exception that has left a call, from what the programs bring of it. */
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -55,24 +56,22 @@ static const char *show(const struct brought *brought, uint32_t string_bytes,
 static void expect(const struct brought *brought, uint32_t string_bytes, const char *text,
 		   const char *json)
 {
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 
 	assert_null(show(brought, string_bytes, VALUE_TEXT, &out));
 	assert_string_equal(text_chars(&out), text);
 	assert_null(show(brought, string_bytes, VALUE_JSON, &out));
 	assert_string_equal(text_chars(&out), json);
-	text_deinit(&out);
 }
 
 static void expect_unknown(const struct brought *brought, const char *why)
 {
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 	const char *said = show(brought, ALL, VALUE_TEXT, &out);
 
 	assert_non_null(said);
 	assert_non_null(strstr(said, why));
 	assert_int_equal(out.length, 0);
-	text_deinit(&out);
 }
 
 UNIT_TEST(type_and_message)
@@ -121,7 +120,7 @@ UNIT_TEST(a_message_that_is_not_in_memory)
 UNIT_TEST(readings_must_agree)
 {
 	struct brought right = bring(u"abc", 3), brought = right;
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 
 	brought.thrown.readings[1].message[4] = 'd';
 	expect_unknown(&brought, "not read twice");
@@ -140,7 +139,6 @@ UNIT_TEST(readings_must_agree)
 	brought = right;
 	brought.thrown.readings[1].message[6] = 'z';
 	assert_null(show(&brought, ALL, VALUE_TEXT, &out));
-	text_deinit(&out);
 }
 
 /* TYPE derives from OTHER_TYPE, which derives from nothing. */
@@ -193,7 +191,7 @@ UNIT_TEST(what_is_none)
 	struct brought right = bring(u"abc", 3), brought = right;
 	const struct value_lookup lookup = { .object_type = object_type };
 	struct value_items items = { &right, 0 };
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 
 	brought.thrown.readings[0].type = brought.thrown.readings[1].type = OTHER_TYPE;
 	expect_unknown(&brought, "type");
@@ -208,7 +206,6 @@ UNIT_TEST(what_is_none)
 	assert_int_equal(out.length, 0);
 	items.bytes = NULL;
 	assert_non_null(value_add_thrown(&items, &lookup, ALL, VALUE_TEXT, &out));
-	text_deinit(&out);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* --trace: from calls in the order in which they ended to a tree, also where some are missing. */
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 
 #include "base/text.h"
@@ -11,8 +12,8 @@ enum { MANY = 1 << 16 };
 /* What the tree of @calls is, as text: "R x1 took/self{...}". */
 static void check(const struct traced_call *calls, size_t count, const char *wanted)
 {
-	struct trace_tree tree;
-	struct text text = { 0 };
+	_cleanup_(trace_tree_deinit) struct trace_tree tree;
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	assert_int_equal(trace_tree_make(&tree, calls, count), 0);
 	for (size_t i = 0; i < tree.count; i++) {
@@ -27,8 +28,6 @@ static void check(const struct traced_call *calls, size_t count, const char *wan
 		text_add_char(&text, '\n');
 	}
 	assert_string_equal(text_chars(&text), wanted);
-	text_deinit(&text);
-	trace_tree_deinit(&tree);
 }
 
 #define CHECK(calls, wanted) check(calls, sizeof(calls) / sizeof((calls)[0]), wanted)
@@ -143,12 +142,12 @@ static uint32_t next_random(uint32_t *seed)
 /* Whatever comes: each node is within the one before it, or beside or around that. */
 UNIT_TEST(anything)
 {
-	struct traced_call *calls = calloc(MANY, sizeof(*calls));
+	_cleanup_free_ struct traced_call *calls = calloc(MANY, sizeof(*calls));
 	uint32_t seed = 1;
 
 	assert_non_null(calls);
 	for (int round = 0; round < 20; round++) {
-		struct trace_tree tree;
+		_cleanup_(trace_tree_deinit) struct trace_tree tree;
 		uint64_t sum = 0;
 
 		for (size_t i = 0; i < MANY; i++)
@@ -170,16 +169,14 @@ UNIT_TEST(anything)
 			assert_true(node->self_ns <= node->took_ns);
 		}
 		assert_true(sum <= MANY);
-		trace_tree_deinit(&tree);
 	}
-	free(calls);
 }
 
 /* As deep as calls are followed, and each of another method. */
 UNIT_TEST(deep)
 {
 	struct traced_call calls[LATENCY_DEPTH];
-	struct trace_tree tree;
+	_cleanup_(trace_tree_deinit) struct trace_tree tree;
 
 	for (uint32_t i = 0; i < LATENCY_DEPTH; i++)
 		calls[LATENCY_DEPTH - 1 - i] = (struct traced_call)CALL(i, (uint8_t)i, i, 1000 - i);
@@ -187,7 +184,6 @@ UNIT_TEST(deep)
 	assert_int_equal(tree.count, LATENCY_DEPTH);
 	for (uint32_t i = 0; i < LATENCY_DEPTH; i++)
 		assert_true(tree.nodes[i].method == i && tree.nodes[i].depth == i);
-	trace_tree_deinit(&tree);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -180,10 +180,10 @@ UNIT_TEST(images)
 					     "tiny-r2r.dll" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		struct golden file = golden_read(files[i]);
+		_cleanup_(golden_free) struct golden file = golden_read(files[i]);
 		struct error err = { .text = "" };
 		struct unwind_info_counts counts = { 0 };
-		struct unwind_rows rows = { .frames = &frames };
+		_cleanup_(unwind_rows_deinit) struct unwind_rows rows = { .frames = &frames };
 		struct pe pe;
 
 		if (pe_init(&pe, golden_span(&file), &err) ||
@@ -194,8 +194,6 @@ UNIT_TEST(images)
 		assert_int_equal(counts.damaged, 0);
 		assert_true(rows.count > counts.functions || counts.functions == 0);
 		assert_true(compare_each_alone(&pe, &rows) >= counts.functions);
-		unwind_rows_deinit(&rows);
-		golden_free(&file);
 	}
 }
 
@@ -206,9 +204,9 @@ UNIT_TEST(damaged_images)
 	unsigned int seed = 1;
 
 	for (int i = 0; i < 200; i++) {
-		struct golden copy = golden_copy(file.bytes, file.size);
+		_cleanup_(golden_free) struct golden copy = golden_copy(file.bytes, file.size);
 		struct unwind_info_counts counts;
-		struct unwind_rows rows = { .frames = &frames };
+		_cleanup_(unwind_rows_deinit) struct unwind_rows rows = { .frames = &frames };
 		struct pe pe;
 
 		for (int flips = 0; flips < 400; flips++)
@@ -219,8 +217,6 @@ UNIT_TEST(damaged_images)
 			for (size_t row = 1; row < rows.count; row++)
 				assert_true(rows.rows[row - 1].begin < rows.rows[row].begin);
 		}
-		unwind_rows_deinit(&rows);
-		golden_free(&copy);
 	}
 }
 

@@ -4,6 +4,7 @@
  * when V8's own stack was held against that (tests/golden/v8_recordings.py). And that nothing is
  * made up where it is missing.
  */
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/v8_recording.h"
 
@@ -29,22 +30,20 @@ static void each_recording(void (*fn)(struct recording *recording, const char *n
 	char names[NAMES_MAX_BYTES];
 
 	for (size_t i = 0; i < RECORDINGS; i++) {
-		struct recording recording;
+		_cleanup_(recording_deinit) struct recording recording;
 
 		read_names(recording_names[i], names);
 		recording_load(&recording, recording_names[i]);
 		fn(&recording, names);
-		recording_deinit(&recording);
 	}
 }
 
 static void assert_names(struct recording *recording, const char *names)
 {
-	struct text told = { 0 };
+	_cleanup_(text_deinit) struct text told = { 0 };
 
 	recording_tell(recording, &told);
 	assert_string_equal(text_chars(&told), names);
-	text_deinit(&told);
 }
 
 UNIT_TEST(test_names)
@@ -87,14 +86,13 @@ static void lose_pages(struct recording *recording, const char *names)
 	bool any = false;
 
 	for (size_t i = 0; i < recording->page_count; i++) {
-		struct text told = { 0 };
+		_cleanup_(text_deinit) struct text told = { 0 };
 
 		recording->pages[i].gone = true;
 		recording_tell(recording, &told);
 		assert_marked(&told, names);
 		any |= strstr(text_chars(&told), "unknown\t") != NULL;
 		recording->pages[i].gone = false;
-		text_deinit(&told);
 	}
 	assert_true(any);
 }

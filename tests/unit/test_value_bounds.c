@@ -14,7 +14,7 @@ static const uint8_t secret_chars[] = { 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 'q',
 
 UNIT_TEST(what_is_redacted_is_not_even_read)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
 	struct value_type *pair = type_of(scene, VALUE_STRUCT, "Pair", 16);
 	struct value_slot *slot;
@@ -36,12 +36,11 @@ UNIT_TEST(what_is_redacted_is_not_even_read)
 			    "secret: <redacted>, p: Pair{secret: <redacted>, id: 5}");
 	assert_int_equal(scene->machine.reads, reads);
 	assert_null(strstr(scene_show(scene, VALUE_JSON, true), "qz"));
-	scene_free(scene);
 }
 
 UNIT_TEST(what_a_program_has_no_room_for_is_left_out)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
 	uint64_t stack[ARGUMENTS + 1];
 	size_t shown = 0, left_out = 0, count;
@@ -61,12 +60,11 @@ UNIT_TEST(what_a_program_has_no_room_for_is_left_out)
 	}
 	assert_int_equal(shown + left_out, ARGUMENTS);
 	assert_true(shown > 5 && left_out > 5);
-	scene_free(scene);
 }
 
 UNIT_TEST(what_the_items_have_no_room_for_is_left_out)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 
 	add_slot(scene, "a", type_of(scene, VALUE_SIGNED, "int", 4), VALUE_IN_REGISTER, 0);
 	add_slot(scene, "s", type_of(scene, VALUE_STRING, "string", 8), VALUE_IN_REGISTER, 1);
@@ -76,12 +74,11 @@ UNIT_TEST(what_the_items_have_no_room_for_is_left_out)
 	assert_string_equal(scene_show(scene, VALUE_TEXT, true), "a: 0, s: ...");
 	scene->machine.room = 16;
 	assert_string_equal(scene_show(scene, VALUE_TEXT, true), "a: ..., s: ...");
-	scene_free(scene);
 }
 
 UNIT_TEST(what_is_unknown_says_why)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_slot *slot =
 		add_slot(scene, "v", value_types_unknown(scene->types, "V", 0, "a \"thing\"\x1b"),
 			 VALUE_IN_REGISTER, 0);
@@ -92,25 +89,23 @@ UNIT_TEST(what_is_unknown_says_why)
 	scene->signature.why = "no metadata";
 	assert_string_equal(scene_show(scene, VALUE_TEXT, true), "<no metadata>");
 	assert_string_equal(scene_show(scene, VALUE_JSON, true), "[]");
-	scene_free(scene);
 }
 
 UNIT_TEST(names_are_the_targets_words)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *type = type_of(scene, VALUE_STRUCT, "S\x1b\xff\n", 8);
 
 	add_field(scene, type, "f\x07\"", type_of(scene, VALUE_SIGNED, "int", 4), 0);
 	add_slot(scene, "p\xc2\x9b", type, VALUE_IN_REGISTER, 0);
 	assert_string_equal(scene_show(scene, VALUE_TEXT, true),
 			    "p\\u009b: S\\u001b\\ufffd\\n{f\\u0007\\\": 0}");
-	scene_free(scene);
 }
 
 /* All that programs make, with bytes changed and cut anywhere. */
 UNIT_TEST(items_are_hostile)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *object = type_of(scene, VALUE_OBJECT, "O", 8);
 	uint64_t bytes[8] = { 0x5000, 0x10000, 3 }, table[1] = { 48ULL << 32 };
 	struct value_call call = { .exited = true };
@@ -139,7 +134,6 @@ UNIT_TEST(items_are_hostile)
 		if (i % 16 == 0)
 			scene_show(scene, VALUE_TEXT, true);
 	}
-	scene_free(scene);
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "runtime/dotnet/places.h"
 #include "runtime/dotnet/type_spelling.h"
@@ -81,7 +82,7 @@ static void add_parts(struct text *out, const struct value_slot *slot)
 static void expect_places(const char *arguments, const char *expected, bool empty_on_stack)
 {
 	struct places places = places_begin(empty_on_stack);
-	struct text out = { 0 };
+	_cleanup_(text_deinit) struct text out = { 0 };
 
 	for (const char *at = arguments; *at;) {
 		struct value_slot slot = { .type = type_of(&at) };
@@ -92,7 +93,6 @@ static void expect_places(const char *arguments, const char *expected, bool empt
 		add_parts(&out, &slot);
 	}
 	assert_string_equal(text_chars(&out), expected);
-	text_deinit(&out);
 }
 
 UNIT_TEST(arguments)
@@ -140,13 +140,12 @@ UNIT_TEST(results)
 		const struct places places = places_begin(false);
 		const char *at = cases[i].type;
 		struct value_slot slot = { .type = type_of(&at) };
-		struct text out = { 0 };
+		_cleanup_(text_deinit) struct text out = { 0 };
 
 		assert_true(places_of_result(&places, &slot));
 		add_parts(&out, &slot);
 		assert_string_equal(text_chars(&out), cases[i].place);
 		assert_int_equal(places_in_buffer(&places, slot.type), cases[i].place[0] == 'b');
-		text_deinit(&out);
 	}
 }
 
@@ -183,11 +182,10 @@ UNIT_TEST(types_are_spelled_as_in_csharp)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct text out = { 0 };
+		_cleanup_(text_deinit) struct text out = { 0 };
 
 		spelled_type_add_csharp(&out, names[i][0], strlen(names[i][0]));
 		assert_string_equal(text_chars(&out), names[i][1]);
-		text_deinit(&out);
 	}
 }
 
@@ -199,11 +197,10 @@ UNIT_TEST(fields_are_named_as_in_the_source)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct text out = { 0 };
+		_cleanup_(text_deinit) struct text out = { 0 };
 
 		spelled_field_add(&out, names[i][0]);
 		assert_string_equal(text_chars(&out), names[i][1]);
-		text_deinit(&out);
 	}
 }
 

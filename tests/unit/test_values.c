@@ -42,7 +42,7 @@ static void expect(struct scene *scene, const char *text)
 
 UNIT_TEST(what_is_beyond_a_number_is_not_looked_at)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	uint64_t *arguments = scene->machine.arguments;
 
 	add_slot(scene, "a", type_of(scene, VALUE_SIGNED, "int", 4), VALUE_IN_REGISTER, 0);
@@ -65,7 +65,6 @@ UNIT_TEST(what_is_beyond_a_number_is_not_looked_at)
 			    "{\"name\":\"d\",\"type\":\"bool\",\"value\":false},"
 			    "{\"name\":\"e\",\"type\":\"char\",\"value\":\"'\"},"
 			    "{\"name\":\"f\",\"type\":\"long\",\"value\":-9223372036854775808}]");
-	scene_free(scene);
 }
 
 UNIT_TEST(enums_have_names)
@@ -73,7 +72,7 @@ UNIT_TEST(enums_have_names)
 	static const struct value_member members[] = {
 		{ "None", 0 }, { "Read", 1 }, { "Write", 2 }, { "Below", 0xfe }
 	};
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *plain = type_of(scene, VALUE_ENUM, "E", 1);
 	struct value_type *flags = type_of(scene, VALUE_ENUM, "F", 1);
 
@@ -91,12 +90,11 @@ UNIT_TEST(enums_have_names)
 	scene->machine.arguments[4] = 5;
 	scene->machine.arguments[5] = 0;
 	expect(scene, "p: Write, p: Below, p: -1, f: Read, Write, f: 5, f: None");
-	scene_free(scene);
 }
 
 UNIT_TEST(strings)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
 	struct string_object objects[] = {
 		string_of(u"Ada", 3),
@@ -126,12 +124,11 @@ UNIT_TEST(strings)
 	scene->machine.arguments[0] = 0xdead0000;
 	assert_ptr_equal(strstr(scene_show(scene, VALUE_TEXT, true), "s: <not in memory>, s: \"\""),
 			 text_chars(&scene->out));
-	scene_free(scene);
 }
 
 UNIT_TEST(a_string_of_two_gigabytes_is_read_as_far_as_is_asked)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct string_object object = string_of(u"xxxxxxxx", 8);
 
 	object.length = 0x7fffffff;
@@ -143,7 +140,6 @@ UNIT_TEST(a_string_of_two_gigabytes_is_read_as_far_as_is_asked)
 		scene_show(scene, VALUE_JSON, true),
 		"[{\"name\":\"s\",\"type\":\"string\",\"value\":\"xxxx\",\"length\":2147483647,"
 		"\"cut\":true}]");
-	scene_free(scene);
 }
 
 /* Objects ------------------------------------------------------------------------------------- */
@@ -186,7 +182,7 @@ static void add_order(struct scene *scene, const struct order_object *order,
 
 UNIT_TEST(objects_are_shown_as_what_they_are)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *order = order_type(scene, "App.Order");
 	struct value_type *special = order_type(scene, "App.Special");
 	struct string_object ada = string_of(u"Ada", 3);
@@ -213,12 +209,11 @@ UNIT_TEST(objects_are_shown_as_what_they_are)
 	expect(scene, "order: null");
 	scene->machine.arguments[0] = 0x66660000;
 	expect(scene, "order: <not in memory>");
-	scene_free(scene);
 }
 
 UNIT_TEST(an_object_that_leads_back_to_itself_ends)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct order_object object = { TABLE, 0, 0x10000, 7, 0, 0 };
 
 	add_slot(scene, "o", order_type(scene, "O"), VALUE_IN_REGISTER, 0);
@@ -229,12 +224,11 @@ UNIT_TEST(an_object_that_leads_back_to_itself_ends)
 	expect(scene, "o: O{Id: 7, Customer: null, Next: O{Id: 7, Customer: null, Next: O{...}}}");
 	scene->options.depth = 1000;
 	scene_show(scene, VALUE_TEXT, true);
-	scene_free(scene);
 }
 
 UNIT_TEST(an_object_that_is_a_string_or_a_number)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *object = type_of(scene, VALUE_OBJECT, "object", 8);
 	struct string_object ada = string_of(u"Ada", 3);
 	uint64_t boxed[8] = { OTHER_TABLE, 0xffffffffffffffd6 };
@@ -256,12 +250,11 @@ UNIT_TEST(an_object_that_is_a_string_or_a_number)
 	scene->machine.arguments[0] = 0x20000;
 	scene->lookup.ctx = type_of(scene, VALUE_SIGNED, "int", 4);
 	expect(scene, "a: -42");
-	scene_free(scene);
 }
 
 UNIT_TEST(what_an_object_of_an_unknown_type_refers_to)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct string_object ada = string_of(u"Ada", 3);
 	struct order_object object = { OTHER_TABLE, 0x20000, 0x30000, 7, 9, 0 };
 	struct order_object next = { .table = TABLE };
@@ -275,14 +268,13 @@ UNIT_TEST(what_an_object_of_an_unknown_type_refers_to)
 	/* What is no reference leads nowhere. */
 	object.customer = 0x1234567812345678;
 	expect(scene, "o: App.Order{Id: 7, Customer: ..., Next: App.Order{...}}");
-	scene_free(scene);
 }
 
 /* Arrays and spans ---------------------------------------------------------------------------- */
 
 UNIT_TEST(arrays_show_their_first_elements)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *of_long =
 		type_over(scene, VALUE_ARRAY, "long[]", type_of(scene, VALUE_SIGNED, "long", 8));
 	struct array_object object = { TABLE, 3, 0, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } };
@@ -304,12 +296,11 @@ UNIT_TEST(arrays_show_their_first_elements)
 	expect(scene, "a: long[4294967295]{1, 2, …}");
 	scene->options.elements = 0;
 	expect(scene, "a: long[4294967295]{…}");
-	scene_free(scene);
 }
 
 UNIT_TEST(no_element_behind_the_last_is_followed)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
 	struct string_object ada = string_of(u"Ada", 3);
 	struct array_object object = { TABLE, 2, 0, { 0x20000, 0, 0x20000, 0x20000, 0x20000 } };
@@ -328,13 +319,12 @@ UNIT_TEST(no_element_behind_the_last_is_followed)
 	object.length = 5;
 	object.first[1] = 0x777777;
 	expect(scene, "a: string[5]{\"Ada\", <not in memory>, \"Ada\", \"Ada\", ...}");
-	scene_free(scene);
 }
 
 UNIT_TEST(spans)
 {
 	static const uint8_t bytes[] = { 1, 2, 3, 255 };
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *of_bytes = type_over(scene, VALUE_SPAN, "System.Span<byte>",
 						      type_of(scene, VALUE_UNSIGNED, "byte", 1));
 	const struct value_type *of_chars = type_over(scene, VALUE_SPAN, "System.Span<char>",
@@ -350,14 +340,13 @@ UNIT_TEST(spans)
 	add_memory(scene, 0x10000, bytes, sizeof(bytes));
 	add_memory(scene, 0x20000, u"Ada", 6);
 	expect(scene, "b: System.Span<byte>[4]{1, 2, 3, 255}, c: \"Ada\", d: \"\"");
-	scene_free(scene);
 }
 
 /* Structs ------------------------------------------------------------------------------------- */
 
 UNIT_TEST(structs_in_registers_and_on_the_stack)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *in_two = type_of(scene, VALUE_STRUCT, "S", 16);
 	struct value_type *large = type_of(scene, VALUE_STRUCT, "L", 24);
 	const struct value_type *string = type_of(scene, VALUE_STRING, "string", 8);
@@ -376,12 +365,11 @@ UNIT_TEST(structs_in_registers_and_on_the_stack)
 	add_memory(scene, scene->machine.sp, stack, sizeof(stack));
 	add_memory(scene, 0x20000, &ada, sizeof(ada));
 	expect(scene, "s: S{D: <in xmm3>, I: -1, F: 1.5}, l: L{A: 5, T: \"Ada\", C: 6}");
-	scene_free(scene);
 }
 
 UNIT_TEST(results)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	struct value_type *large = type_of(scene, VALUE_STRUCT, "L", 24);
 	uint64_t buffer[3] = { 1, 2, 3 };
 
@@ -399,12 +387,11 @@ UNIT_TEST(results)
 	scene->machine.results[0] = 0x40000;
 	add_memory(scene, 0x40000, buffer, sizeof(buffer));
 	expect(scene, " = L{A: 3}");
-	scene_free(scene);
 }
 
 UNIT_TEST(references_are_followed_at_the_entry_and_outs_at_the_exit)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *number = type_of(scene, VALUE_SIGNED, "long", 8);
 	const struct value_type *reference = type_over(scene, VALUE_REFERENCE, "long&", number);
 	uint64_t frame[2] = { 5, 6 }, heap[1] = { 7 };
@@ -420,7 +407,6 @@ UNIT_TEST(references_are_followed_at_the_entry_and_outs_at_the_exit)
 	expect(scene, "r: 5, o: 6, h: <not on the stack, so it may have been moved>");
 	assert_string_equal(scene_show(scene, VALUE_TEXT, false),
 			    "r: 5, o: <set when it returns>, h: <set when it returns>");
-	scene_free(scene);
 }
 
 UNIT_TEST(spelled_structs)
@@ -461,7 +447,7 @@ UNIT_TEST(spelled_structs)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct scene *scene = scene_new();
+		_cleanup_(scene_free_at) struct scene *scene = scene_new();
 		struct value_type *type = type_of(scene, VALUE_STRUCT, "X", cases[i].size);
 		struct value_slot *slot = add_slot(scene, "x", type, VALUE_IN_REGISTER, 0);
 
@@ -471,13 +457,12 @@ UNIT_TEST(spelled_structs)
 		memcpy(scene->machine.arguments, cases[i].words, sizeof(cases[i].words));
 		assert_string_equal(scene_show(scene, VALUE_TEXT, true) + strlen("x: "),
 				    cases[i].text);
-		scene_free(scene);
 	}
 }
 
 UNIT_TEST(nullables_and_tuples)
 {
-	struct scene *scene = scene_new();
+	_cleanup_(scene_free_at) struct scene *scene = scene_new();
 	const struct value_type *number = type_of(scene, VALUE_SIGNED, "int", 4);
 	struct value_type *nullable = type_of(scene, VALUE_STRUCT, "int?", 8);
 	struct value_type *tuple = type_of(scene, VALUE_STRUCT, "(int, int)", 8);
@@ -500,7 +485,6 @@ UNIT_TEST(nullables_and_tuples)
 			    "{\"name\":\"c\",\"type\":\"(int, int)\",\"fields\":["
 			    "{\"name\":\"Item1\",\"type\":\"int\",\"value\":2},"
 			    "{\"name\":\"Item2\",\"type\":\"int\",\"value\":1}]}]");
-	scene_free(scene);
 }
 
 UNIT_MAIN(NULL, NULL)

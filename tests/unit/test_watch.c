@@ -97,14 +97,13 @@ UNIT_TEST(generic_methods)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct watching w;
+		_cleanup_(end) struct watching w;
 
 		open_zoo(&w, cases[i].pattern, NULL, NULL);
 		must_learn(&w, MODULE, ALLOCATOR, golden_span(&files.zoo));
 		assert_row(find_in_zoo(&w, cases[i].type, cases[i].method), cases[i].name, true,
 			   cases[i].sure);
 		assert_true(watch_is_open_ended(w.watch));
-		end(&w);
 	}
 }
 
@@ -373,12 +372,11 @@ UNIT_TEST(who_wants_dynamic_methods)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct watching w;
+		_cleanup_(end) struct watching w;
 
 		open_zoo(&w, cases[i].pattern, NULL, NULL);
 		assert_int_equal(watch_wants_dynamic(w.watch), cases[i].wants);
 		assert_int_equal(watch_find_dynamic(w.watch, "Made") != NULL, cases[i].wants);
-		end(&w);
 	}
 }
 

@@ -414,7 +414,7 @@ UNIT_TEST(plans_an_image)
 /* The code of a composite is in its file, and planned with whichever of the two comes last. */
 UNIT_TEST(plans_a_composite)
 {
-	struct golden composite = golden_read("zoo-composite.r2r.dll");
+	_cleanup_(golden_free) struct golden composite = golden_read("zoo-composite.r2r.dll");
 	_cleanup_(golden_free) struct golden component = golden_read("zoo-component.dll");
 
 	for (int order = 0; order < 2; order++) {
@@ -422,7 +422,7 @@ UNIT_TEST(plans_a_composite)
 		const struct span bytes[] = { golden_span(&composite), golden_span(&component) };
 		size_t first = order ? 1 : 0, composite_number = order ? 1 : 0;
 		struct plan plan = { 0 };
-		struct watching w;
+		_cleanup_(end) struct watching w;
 
 		open_empty(&w, "Zoo.Bodies::Wait", "Zoo.Generics::Same[System.Int32]");
 		for (size_t i = 0; i < 2; i++) {
@@ -440,9 +440,7 @@ UNIT_TEST(plans_a_composite)
 			plan_has(&plan, "Zoo.Generics::Same[System.Int32](!!0)", composite_number));
 		assert_int_equal(plan.count, 3);
 		plan_deinit(&plan);
-		end(&w);
 	}
-	golden_free(&composite);
 }
 
 UNIT_MAIN(read_files, free_files)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "tests/unit/unit.h"
@@ -207,6 +208,8 @@ static inline void scene_free(struct scene *scene)
 	text_deinit(&scene->out);
 	free(scene);
 }
+
+CLEANUP_POINTER(scene_free, struct scene)
 
 static inline struct value_type *type_of(struct scene *scene, enum value_kind kind,
 					 const char *name, uint32_t size)

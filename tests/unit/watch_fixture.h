@@ -219,7 +219,7 @@ static inline uint32_t rid_of(const struct dotnet_image *image, const char *type
 			      const char *method, unsigned int nth)
 {
 	uint32_t count = metadata_rows(image->metadata, TABLE_METHOD_DEF), found = 0;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	for (uint32_t rid = 1; rid <= count && !found; rid++) {
 		text_clear(&name);
@@ -229,7 +229,6 @@ static inline uint32_t rid_of(const struct dotnet_image *image, const char *type
 		    strcmp(metadata_method_name(image->metadata, rid), method) == 0 && nth-- == 0)
 			found = rid;
 	}
-	text_deinit(&name);
 	return found;
 }
 
