@@ -66,7 +66,7 @@ static size_t hex_run(struct mapparse_slice s, bool *lower)
 }
 
 /* "ADDRESS SIZE NAME": whose, the number of digits tells. */
-static enum mapparse_format vote_range(struct mapparse_slice line, unsigned int *weight)
+static void vote_range(struct mapparse_slice line, unsigned int votes[FORMATS])
 {
 	bool prefixed = line_skip_hex(&line);
 	struct mapparse_slice rest = line;
@@ -76,49 +76,41 @@ static enum mapparse_format vote_range(struct mapparse_slice line, unsigned int 
 
 	line_number(&rest, 16, &address);
 	if (digits == 0 || !line_skip(&rest, " "))
-		return MAPPARSE_FORMAT_UNKNOWN;
+		return;
 	rest = line_trim(rest);
 	line_skip(&rest, "0x");
 	size_digits = hex_run(rest, &size_lower);
 	if (size_digits == 0 || rest.length < size_digits + 2 || rest.start[size_digits] != ' ')
-		return MAPPARSE_FORMAT_UNKNOWN;
-	if (prefixed || digits > 16)
-		return MAPPARSE_FORMAT_PERF_MAP;
-	if (digits == 8 && !address_lower && size_digits >= 2 && !size_lower) {
-		if (slice_begins(line, "FFFFFFF"))
-			*weight = SURE;
-		return MAPPARSE_FORMAT_CROSSGEN2;
-	}
+		return;
 	/* The first runtimes padded addresses of processes as well, but those are large. */
-	if (digits == 16 && address <= UINT32_MAX)
-		return MAPPARSE_FORMAT_CROSSGEN;
-	return MAPPARSE_FORMAT_PERF_MAP;
+	if (!prefixed && digits == 8 && !address_lower && size_digits >= 2 && !size_lower)
+		votes[MAPPARSE_FORMAT_CROSSGEN2] += slice_begins(line, "FFFFFFF") ? SURE : 1;
+	else if (!prefixed && digits == 16 && address <= UINT32_MAX)
+		votes[MAPPARSE_FORMAT_CROSSGEN]++;
+	else
+		votes[MAPPARSE_FORMAT_PERF_MAP]++;
 }
 
-static enum mapparse_format vote(struct mapparse_slice line, unsigned int *weight)
+static void vote(struct mapparse_slice line, unsigned int votes[FORMATS])
 {
 	struct mapparse_slice rest = line;
 	uint64_t number;
+	bool is_hex =
+		line_skip(&rest, "0x") && line_number(&rest, 16, &number) != MAPPARSE_NUMBER_NONE;
 
-	*weight = 1;
-	if (slice_begins(line, "Rva,Length,Relocs,Section,Symbol")) {
-		*weight = SURE;
-		return MAPPARSE_FORMAT_CROSSGEN2_CSV;
-	}
-	if (slice_is(line, "Summary Info") || slice_is(line, "Node Type Statistics") ||
-	    slice_is(line, "Section Map") || slice_is(line, "Node & Symbol Map")) {
-		*weight = SURE;
-		return MAPPARSE_FORMAT_CROSSGEN2_MAP;
-	}
-	if (slice_begins(line, "ImageLoad;"))
-		return MAPPARSE_FORMAT_PERFINFO;
-	if (line_skip(&rest, "0x") && line_number(&rest, 16, &number) != MAPPARSE_NUMBER_NONE) {
-		if (slice_begins(rest, ","))
-			return MAPPARSE_FORMAT_CROSSGEN2_CSV;
-		if (slice_begins(rest, " | "))
-			return MAPPARSE_FORMAT_CROSSGEN2_MAP;
-	}
-	return vote_range(line, weight);
+	if (slice_begins(line, "Rva,Length,Relocs,Section,Symbol"))
+		votes[MAPPARSE_FORMAT_CROSSGEN2_CSV] += SURE;
+	else if (slice_is(line, "Summary Info") || slice_is(line, "Node Type Statistics") ||
+		 slice_is(line, "Section Map") || slice_is(line, "Node & Symbol Map"))
+		votes[MAPPARSE_FORMAT_CROSSGEN2_MAP] += SURE;
+	else if (slice_begins(line, "ImageLoad;"))
+		votes[MAPPARSE_FORMAT_PERFINFO]++;
+	else if (is_hex && slice_begins(rest, ","))
+		votes[MAPPARSE_FORMAT_CROSSGEN2_CSV]++;
+	else if (is_hex && slice_begins(rest, " | "))
+		votes[MAPPARSE_FORMAT_CROSSGEN2_MAP]++;
+	else
+		vote_range(line, votes);
 }
 
 static enum mapparse_format count_votes(const char *bytes, size_t length, bool is_all)
@@ -128,9 +120,7 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 	struct mapparse_slice rest = { bytes, length };
 
 	while (rest.length && voters < VOTERS_MAX) {
-		enum mapparse_format format;
 		struct mapparse_slice line;
-		unsigned int weight;
 		size_t end = 0;
 
 		while (end < rest.length && rest.start[end] != '\n' && rest.start[end] != '\0')
@@ -143,10 +133,8 @@ static enum mapparse_format count_votes(const char *bytes, size_t length, bool i
 		if (!line.length)
 			continue;
 		voters++;
-		format = vote(line, &weight);
-		votes[format] += weight;
+		vote(line, votes);
 	}
-	votes[MAPPARSE_FORMAT_UNKNOWN] = 0;
 	for (unsigned int i = 1; i < FORMATS; i++) {
 		if (votes[i] > votes[best])
 			best = (enum mapparse_format)i;
