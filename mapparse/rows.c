@@ -6,9 +6,6 @@ enum {
 	/* crossgen2's first rows are no RVAs but facts, counted down from the end. */
 	FACT_SIGNATURE = 0xffffffff,
 	FACT_VERSION = 0xfffffffe,
-	FACT_OS = 0xfffffffd,
-	FACT_ARCH = 0xfffffffc,
-	FACT_ABI = 0xfffffffb,
 	FACT_FIRST = 0xffffff00,
 
 	PERFMAP_VERSION = 1,
@@ -108,6 +105,9 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 				    struct mapparse_slice text)
 {
 	struct mapparse_header *header = rows->header;
+	/* From FACT_VERSION down. */
+	uint32_t *const numbers[] = { &header->perfmap_version, &header->os, &header->arch,
+				      &header->abi };
 	uint64_t value;
 
 	if (fact == FACT_SIGNATURE) {
@@ -120,26 +120,13 @@ static enum mapparse_line read_fact(struct mapparse_rows *rows, uint64_t fact,
 	if (line_number(&text, 10, &value) != MAPPARSE_NUMBER_OK || text.length ||
 	    value > UINT32_MAX)
 		return mapparse_rows_bad(rows, "this line of the header is no number");
-	switch (fact) {
-	case FACT_VERSION:
-		header->perfmap_version = (uint32_t)value;
-		if (value == PERFMAP_VERSION)
-			break;
-		rows->reason = "this perfmap version is not known (version 1 is)";
-		return MAPPARSE_LINE_REFUSED;
-	case FACT_OS:
-		header->os = (uint32_t)value;
-		break;
-	case FACT_ARCH:
-		header->arch = (uint32_t)value;
-		break;
-	case FACT_ABI:
-		header->abi = (uint32_t)value;
-		break;
-	default:
-		break; /* a later version's, of no use to us */
-	}
-	return MAPPARSE_LINE_NONE;
+	/* Those further down are a later version's, of no use to us. */
+	if (FACT_VERSION - fact < sizeof(numbers) / sizeof(numbers[0]))
+		*numbers[FACT_VERSION - fact] = (uint32_t)value;
+	if (fact != FACT_VERSION || value == PERFMAP_VERSION)
+		return MAPPARSE_LINE_NONE;
+	rows->reason = "this perfmap version is not known (version 1 is)";
+	return MAPPARSE_LINE_REFUSED;
 }
 
 static enum mapparse_line read_crossgen2(struct mapparse_rows *rows, struct mapparse_slice line,

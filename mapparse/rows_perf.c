@@ -75,14 +75,23 @@ static bool cut_number(struct mapparse_slice *s, uint32_t *number)
 	return true;
 }
 
+/* Cut the first of @words, up to a NULL, that @s begins with off it. */
+static bool skip_any(struct mapparse_slice *s, const char *const *words)
+{
+	while (*words && !line_skip(s, *words))
+		words++;
+	return *words != NULL;
+}
+
 /*
  * Where the script begins: names and paths may both have spaces, so at the first that is
  * followed by what a script's name begins with, else at the first.
  */
 static size_t script_begin(struct mapparse_slice s)
 {
-	static const char *const fronts[] = { "/",	"node:",     "file:",	     "http:",
-					      "https:", "internal/", "evalmachine.", "[eval" };
+	static const char *const fronts[] = {
+		"/", "node:", "file:", "http:", "https:", "internal/", "evalmachine.", "[eval", NULL
+	};
 	size_t first = s.length;
 
 	for (size_t i = 0; i < s.length; i++) {
@@ -92,10 +101,8 @@ static size_t script_begin(struct mapparse_slice s)
 			continue;
 		if (first == s.length)
 			first = i;
-		for (size_t j = 0; j < sizeof(fronts) / sizeof(fronts[0]); j++) {
-			if (slice_begins(script, fronts[j]))
-				return i;
-		}
+		if (skip_any(&script, fronts))
+			return i;
 	}
 	return first;
 }
@@ -134,37 +141,22 @@ static void read_js(struct mapparse_row *row, struct mapparse_slice rest)
 
 static bool is_v8(struct mapparse_row *row)
 {
-	static const struct {
-		const char *front;
-		enum mapparse_kind kind;
-	} kinds[] = {
-		{ "JS:", MAPPARSE_KIND_JS },
-		{ "LazyCompile:", MAPPARSE_KIND_JS },
-		{ "Function:", MAPPARSE_KIND_JS },
-		{ "Script:", MAPPARSE_KIND_JS },
-		{ "Eval:", MAPPARSE_KIND_JS },
-		{ "NativeLazyCompile:", MAPPARSE_KIND_JS },
-		{ "NativeFunction:", MAPPARSE_KIND_JS },
-		{ "NativeScript:", MAPPARSE_KIND_JS },
-		{ "Builtin:", MAPPARSE_KIND_BUILTIN },
-		{ "BytecodeHandler:", MAPPARSE_KIND_BUILTIN },
-		{ "RegExp:", MAPPARSE_KIND_BUILTIN },
-		{ "Stub:", MAPPARSE_KIND_BUILTIN },
-		{ "Handler:", MAPPARSE_KIND_BUILTIN },
-		{ "Callback:", MAPPARSE_KIND_BUILTIN },
+	static const char *const functions[] = {
+		"JS:",	 "LazyCompile:",       "Function:",	  "Script:",
+		"Eval:", "NativeLazyCompile:", "NativeFunction:", "NativeScript:",
+		NULL
 	};
+	static const char *const others[] = { "Builtin:", "BytecodeHandler:", "RegExp:", "Stub:",
+					      "Handler:", "Callback:",	      NULL };
+	struct mapparse_slice rest = row->raw_name;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct mapparse_slice rest = row->raw_name;
-
-		if (!line_skip(&rest, kinds[i].front))
-			continue;
-		row->kind = kinds[i].kind;
-		if (row->kind == MAPPARSE_KIND_JS)
-			read_js(row, rest);
-		return true;
-	}
-	return false;
+	if (skip_any(&rest, functions))
+		read_js(row, rest);
+	else if (skip_any(&rest, others))
+		row->kind = MAPPARSE_KIND_BUILTIN;
+	else
+		return false;
+	return true;
 }
 
 void mapparse_rows_classify_perf(struct mapparse_row *row)
