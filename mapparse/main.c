@@ -50,6 +50,12 @@ static const char help[] =
 	"\n"
 	"Exit: 0 all was read, 1 a file or some rows of one could not be read, 2 usage.\n";
 
+static int complain(const char *file_name, const char *why)
+{
+	fprintf(stderr, "mapparse: %s: %s\n", file_name, why);
+	return EXIT_ERROR;
+}
+
 static int on_row(void *user, const struct mapparse_row *row)
 {
 	struct run *run = user;
@@ -109,18 +115,14 @@ static int read_file(struct run *run, int fd)
 	const struct mapparse_counts *counts;
 	int result, exit_code = EXIT_OK;
 
-	if (!reader) {
-		fprintf(stderr, "mapparse: %s: %s\n", run->file_name, strerror(ENOMEM));
-		return EXIT_ERROR;
-	}
+	if (!reader)
+		return complain(run->file_name, strerror(ENOMEM));
 	result = mapparse_reader_read_fd(reader, fd);
 	counts = mapparse_reader_counts(reader);
 	if (result < 0) {
 		const char *why = mapparse_reader_error(reader);
 
-		fprintf(stderr, "mapparse: %s: %s\n", run->file_name,
-			why[0] ? why : strerror(-result));
-		exit_code = EXIT_ERROR;
+		exit_code = complain(run->file_name, why[0] ? why : strerror(-result));
 	} else {
 		if (options->format_only)
 			output_header(&options->out, run->file_name,
@@ -142,17 +144,13 @@ static int process_file(const struct options *options, const char *file_name)
 	struct run run = { .options = options, .file_name = file_name };
 	bool is_stdin = strcmp(file_name, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open(file_name, O_RDONLY | O_CLOEXEC);
-	int exit_code = EXIT_ERROR;
+	int exit_code;
 
-	if (fd < 0) {
-		fprintf(stderr, "mapparse: %s: %s\n", file_name, strerror(errno));
-		return EXIT_ERROR;
-	}
+	if (fd < 0)
+		return complain(file_name, strerror(errno));
 	run.ranges = options->check ? mapparse_ranges_create() : NULL;
-	if (!options->check || run.ranges)
-		exit_code = read_file(&run, fd);
-	else
-		fprintf(stderr, "mapparse: %s: %s\n", file_name, strerror(ENOMEM));
+	exit_code = !options->check || run.ranges ? read_file(&run, fd) :
+						    complain(file_name, strerror(ENOMEM));
 	mapparse_ranges_destroy(run.ranges);
 	if (!is_stdin)
 		close(fd);
@@ -263,9 +261,7 @@ int main(int argc, char **argv)
 				exit_code = EXIT_ERROR;
 		}
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "mapparse: stdout: %s\n", strerror(errno));
-		exit_code = EXIT_ERROR;
-	}
+	if (fflush(stdout) != 0 || ferror(stdout))
+		exit_code = complain("stdout", strerror(errno));
 	return exit_code;
 }

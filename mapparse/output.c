@@ -224,17 +224,15 @@ static int json_row(const struct output *out, const char *file_name, const struc
 
 	if (!object)
 		return -ENOMEM;
-	json_object_object_add(object, "type", json_object_new_string("row"));
-	json_object_object_add(object, "file", json_text(slice_of(file_name)));
+	json_add(object, "type", slice_of("row"));
+	json_add(object, "file", slice_of(file_name));
 	json_object_object_add(object, "line", json_object_new_uint64(row->line));
-	json_object_object_add(object, "kind",
-			       json_object_new_string(mapparse_kind_name(row->kind)));
+	json_add(object, "kind", slice_of(mapparse_kind_name(row->kind)));
 	json_object_object_add(object, absolute ? "address" : "rva",
 			       json_object_new_uint64(shown_address(out, row)));
 	json_object_object_add(object, "size", json_object_new_uint64(row->size));
 	if (row->tier != MAPPARSE_TIER_UNKNOWN)
-		json_object_object_add(object, "tier",
-				       json_object_new_string(mapparse_tier_name(row->tier)));
+		json_add(object, "tier", slice_of(mapparse_tier_name(row->tier)));
 	json_object_object_add(object, "name", json_text(shown_name(row)));
 	json_add(object, "section", row->section);
 	json_add(object, "node_type", row->node_type);
