@@ -17,7 +17,7 @@
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/dotnet/type_index.h"
-#include "runtime/method_notes.h"
+#include "runtime/runtime.h"
 
 enum {
 	ATTRIBUTES_MAX = 64,

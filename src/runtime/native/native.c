@@ -158,7 +158,7 @@ static int make_rows(const void *ctx, struct unwind_rows *rows)
 			return 0;
 		section.debug_frame = true;
 	}
-	return cfi_rows(&section, 0, rows, &counts, NULL);
+	return cfi_rows(&section, rows, &counts, NULL);
 }
 
 static int ranges(struct runtime *runtime, code_range_fn fn, void *ctx)
