@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -19,12 +18,6 @@ struct dry_run {
 	pid_t pid;
 	size_t printed; /* uprobes */
 };
-
-static bool dry_run_begin(struct output *output)
-{
-	output->state = calloc(1, sizeof(struct dry_run));
-	return output->state != NULL;
-}
 
 /* 'It'\''s': nothing in it means anything to a shell. */
 static void quote(const char *s, struct text *out)
@@ -152,7 +145,7 @@ static void dry_run_end(struct output *output)
 {
 	const struct dry_run *dry_run = output->state;
 
-	if (dry_run && dry_run->printed)
+	if (dry_run->printed)
 		fprintf(output->to,
 			"# record calls of process %d for 10 seconds and show them\n"
 			"perf record -g -e 'place_probe_%d:*' -p %d -- sleep 10\n"
@@ -160,12 +153,10 @@ static void dry_run_end(struct output *output)
 			"# remove the probes\n"
 			"perf probe --del 'place_probe_%d:*'\n",
 			dry_run->pid, dry_run->pid, dry_run->pid, dry_run->pid);
-	free(output->state);
-	output->state = NULL;
 }
 
 const struct output_ops dry_run_output = {
-	.begin = dry_run_begin,
+	.state_bytes = sizeof(struct dry_run),
 	.site = dry_run_site,
 	.end = dry_run_end,
 };

@@ -40,9 +40,8 @@ struct flame {
 	LIST_HEAD(kinds, output_kind) kinds; /* that nobody has released */
 	struct text runs[FLAME_RUNS];	     /* what was traced, in JSON */
 	struct text summaries[FLAME_RUNS];   /* how it ended; empty: it has failed */
-	size_t room;
-	bool any;   /* there is something to write */
-	bool timed; /* it is of calls */
+	bool any;			     /* there is something to write */
+	bool timed;			     /* it is of calls */
 };
 
 /* Stacks -------------------------------------------------------------------------------------- */
@@ -64,18 +63,19 @@ static void write_hit(struct output *output, const struct hit *hit)
 	struct flame *flame = output->state;
 	uint64_t after_ns = hit->time_ns > output->start_ns ? hit->time_ns - output->start_ns : 0;
 
-	add(output, flame_tree_add(&flame->tree, hit, output->by_tid, &flame->room), 1,
+	add(output, flame_tree_add(&flame->tree, hit, output->by_tid, &output->memory_bytes), 1,
 	    hit->duration_ns);
 	if (!hit->duration_ns)
 		return;
 	flame->timed = true;
-	flame_times_add_call(&flame->times, flame_run_of(output), hit, after_ns, &flame->room);
+	flame_times_add_call(&flame->times, flame_run_of(output), hit, after_ns,
+			     &output->memory_bytes);
 }
 
 static struct output_kind *make_kind(struct output *output, const struct hit *hit)
 {
 	struct flame *flame = output->state;
-	uint32_t node = flame_tree_add(&flame->tree, hit, output->by_tid, &flame->room);
+	uint32_t node = flame_tree_add(&flame->tree, hit, output->by_tid, &output->memory_bytes);
 	struct output_kind *kind = node == FLAME_OTHERS ? NULL : malloc(sizeof(*kind));
 
 	if (!kind)
@@ -103,7 +103,7 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	uint64_t dropped = flame->times.dropped;
 
 	flame->any = true;
-	flame_times_add(&flame->times, output, hist, &flame->room);
+	flame_times_add(&flame->times, output, hist, &output->memory_bytes);
 	output->left_out += flame->times.dropped - dropped;
 }
 
@@ -242,12 +242,8 @@ static void write_page(struct output *output)
 
 static bool begin(struct output *output)
 {
-	struct flame *flame = calloc(1, sizeof(*flame));
+	struct flame *flame = output->state;
 
-	output->state = flame;
-	if (!flame)
-		return false;
-	flame->room = output->memory_bytes;
 	return flame_tree_init(&flame->tree);
 }
 
@@ -255,8 +251,6 @@ static void end(struct output *output)
 {
 	struct flame *flame = output->state;
 
-	if (!flame)
-		return;
 	if (flame->any)
 		write_page(output);
 	for (struct output_kind *kind = LIST_FIRST(&flame->kinds), *next; kind; kind = next) {
@@ -269,11 +263,10 @@ static void end(struct output *output)
 		text_deinit(&flame->runs[run]);
 		text_deinit(&flame->summaries[run]);
 	}
-	free(flame);
-	output->state = NULL;
 }
 
 const struct output_ops flame_output = {
+	.state_bytes = sizeof(struct flame),
 	.begin = begin,
 	.run = write_run,
 	.hit = write_hit,

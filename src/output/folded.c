@@ -21,9 +21,8 @@ struct output_kind {
 };
 
 struct folded {
-	void *tree; /* of struct output_kind, see tsearch() */
-	size_t kept_bytes;
-	size_t kept_bytes_max; /* a target can have as many different stacks as it likes */
+	void *tree;	   /* of struct output_kind, see tsearch() */
+	size_t kept_bytes; /* a target can have as many different stacks as it likes */
 	uint64_t others;
 	struct output_kind **idle; /* to be forgotten */
 	size_t idle_count;
@@ -33,27 +32,13 @@ struct folded {
 	void (*write)(struct output *output, const char *stack, uint64_t count);
 };
 
-static bool folded_begin(struct output *output)
-{
-	struct folded *folded = calloc(1, sizeof(*folded));
-
-	output->state = folded;
-	if (folded)
-		folded->kept_bytes_max = output->memory_bytes;
-	return folded;
-}
-
 static void folded_end(struct output *output)
 {
 	struct folded *folded = output->state;
 
-	if (!folded)
-		return;
 	tdestroy(folded->tree, free);
 	text_deinit(&folded->line);
 	free(folded->idle);
-	free(folded);
-	output->state = NULL;
 }
 
 /* A name may have any letter, and the separator is one of them. */
@@ -119,11 +104,12 @@ static size_t bytes_of(const struct output_kind *kind)
 }
 
 /* The stack in folded->line; NULL if there is no room for one more. */
-static struct output_kind *find_line(struct folded *folded)
+static struct output_kind *find_line(const struct output *output)
 {
+	struct folded *folded = output->state;
 	size_t length = folded->line.length;
 	struct output_kind *kind = malloc(sizeof(*kind) + length + 1);
-	const bool may_add = folded->kept_bytes < folded->kept_bytes_max;
+	const bool may_add = folded->kept_bytes < output->memory_bytes;
 	struct output_kind **found, *is;
 
 	if (!kind) {
@@ -147,8 +133,7 @@ static struct output_kind *find_line(struct folded *folded)
 
 static struct output_kind *find_hit(const struct output *output, const struct hit *hit)
 {
-	struct folded *folded = output->state;
-	struct text *line = &folded->line;
+	struct text *line = &((struct folded *)output->state)->line;
 
 	text_clear(line);
 	add_part(line, hit->comm);
@@ -156,7 +141,7 @@ static struct output_kind *find_hit(const struct output *output, const struct hi
 		text_printf(line, "-%d", (int)hit->tid);
 	if (hit->stack)
 		output_render(line, hit->stack->rendering, hit->stack, add_stack);
-	return text_ok(line) ? find_line(folded) : NULL;
+	return text_ok(line) ? find_line(output) : NULL;
 }
 
 static void folded_count(struct output *output, struct output_kind *kind, uint64_t count)
@@ -247,7 +232,7 @@ static void folded_json_kept(struct output *output)
 }
 
 const struct output_ops folded_output = {
-	.begin = folded_begin,
+	.state_bytes = sizeof(struct folded),
 	.hit = folded_hit,
 	.kind = folded_kind,
 	.kind_count = folded_count,
@@ -257,7 +242,7 @@ const struct output_ops folded_output = {
 };
 
 const struct output_ops folded_json_output = {
-	.begin = folded_begin,
+	.state_bytes = sizeof(struct folded),
 	.hit = folded_hit,
 	.kind = folded_kind,
 	.kind_count = folded_count,

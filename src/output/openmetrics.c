@@ -72,7 +72,6 @@ struct family {
 
 struct openmetrics {
 	struct family families[FAMILIES];
-	size_t room;
 	struct text labels; /* of the series that is looked for */
 	bool any;
 	bool said; /* that there was no room, for which there is some */
@@ -142,11 +141,11 @@ static uint64_t *series(struct output *output, enum family_id id)
 	if (!text_ok(&state->labels))
 		return NULL;
 	number = interned_add(&family->labels, text_chars(&state->labels), state->labels.length,
-			      &state->room);
+			      &output->memory_bytes);
 	if (number < family->count)
 		return &family->numbers[number * width];
 	/* Beyond the next there are those that have a number and no place. */
-	if (number > family->count || !interned_take(&state->room, bytes) ||
+	if (number > family->count || !interned_take(&output->memory_bytes, bytes) ||
 	    !vector_reserve(&family->numbers, &family->capacity, (family->count + 1) * width))
 		return NULL;
 	family->count++;
@@ -326,7 +325,7 @@ static void expose(struct output *output, struct text *to)
 
 	/* It is not known before what there was no room for. */
 	if (output->left_out) {
-		state->room += state->said ? 0 : SAID_BYTES;
+		output->memory_bytes += state->said ? 0 : SAID_BYTES;
 		state->said = true;
 		add_label(labels_of(output, NULL), "reason", "no-room-in-format");
 		set(output, LOST, output->left_out);
@@ -351,22 +350,10 @@ static void write_interval(struct output *output)
 		write_exposition(output);
 }
 
-static bool begin(struct output *output)
-{
-	struct openmetrics *state = calloc(1, sizeof(*state));
-
-	output->state = state;
-	if (state)
-		state->room = output->memory_bytes;
-	return state;
-}
-
 static void end(struct output *output)
 {
 	struct openmetrics *state = output->state;
 
-	if (!state)
-		return;
 	if (state->any)
 		write_exposition(output);
 	for (enum family_id id = 0; id < FAMILIES; id++) {
@@ -374,13 +361,11 @@ static void end(struct output *output)
 		free(state->families[id].numbers);
 	}
 	text_deinit(&state->labels);
-	free(state);
-	output->state = NULL;
 }
 
 const struct output_ops openmetrics_output = {
 	.whole = true,
-	.begin = begin,
+	.state_bytes = sizeof(struct openmetrics),
 	.counts = add_counts,
 	.hist = add_hist,
 	.kept = write_interval,

@@ -10,9 +10,10 @@
 
 /* Each function may be NULL: then there is nothing to write. */
 struct output_ops {
-	bool whole;    /* what it writes is read as a whole: see output_whole() */
-	bool shortens; /* without -v it writes the first few of what may be many */
-	bool (*begin)(struct output *output); /* make output->state; false: no memory */
+	bool whole;	    /* what it writes is read as a whole: see output_whole() */
+	bool shortens;	    /* without -v it writes the first few of what may be many */
+	size_t state_bytes; /* of output->state, which is all 0 at first; 0: it has none */
+	bool (*begin)(struct output *output); /* fill the state; false: no memory */
 	void (*site)(struct output *output, const struct output_site *site);
 	void (*run)(struct output *output, const struct output_run *run);
 	void (*hit)(struct output *output, const struct hit *hit);
@@ -30,7 +31,7 @@ struct output_ops {
 	void (*kept)(struct output *output);
 	void (*expose)(struct output *output, struct text *to); /* all so far, as a whole */
 	void (*summary)(struct output *output, const struct output_summary *summary);
-	void (*end)(struct output *output); /* free the state; what it writes is still written */
+	void (*end)(struct output *output); /* free what is in the state; it may still write */
 };
 
 extern const struct output_ops text_output;

@@ -134,7 +134,10 @@ int output_start(struct output *output, const struct options *options, struct er
 	output->buffer = malloc(BUFFER_BYTES);
 	if (output->buffer)
 		setvbuf(output->to, output->buffer, _IOFBF, BUFFER_BYTES);
-	if (output->ops->begin && !output->ops->begin(output))
+	if (output->ops->state_bytes)
+		output->state = calloc(1, output->ops->state_bytes);
+	if ((output->ops->state_bytes && !output->state) ||
+	    (output->ops->begin && !output->ops->begin(output)))
 		return error_set(err, -ENOMEM, "no memory for the output");
 	return 0;
 }
@@ -174,6 +177,8 @@ int output_close(struct output *output, struct error *err)
 		output->end_ns = clock_now_ns();
 	if (output->ops->end)
 		output->ops->end(output);
+	if (output->ops->state_bytes)
+		free(output->state);
 	result = output_flush(output);
 	/* It keeps its buffer otherwise, which goes. */
 	if (output->buffer && output->path == NULL)

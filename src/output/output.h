@@ -245,7 +245,7 @@ struct output {
 	void *state;		 /* of the format */
 	struct output *beside;	 /* that gets all records too, with nothing left out; or NULL */
 	struct both_kinds *both; /* with that: the kinds that there are */
-	size_t memory_bytes;	 /* for what a format keeps */
+	size_t memory_bytes;	 /* that are left for what a format keeps */
 	const char *path;	 /* of @to; NULL: it is standard output */
 	const char *whole_path;	 /* of a format that is read as a whole: where it goes; or NULL */
 	char *buffer;		 /* of the same */

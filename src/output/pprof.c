@@ -205,12 +205,9 @@ static void add_summary(struct output *output, const struct output_summary *summ
 /* What is there before any hit: the empty string, and the stack of those without room. */
 static bool begin(struct output *output)
 {
-	struct pprof *pprof = calloc(1, sizeof(*pprof));
+	struct pprof *pprof = output->state;
 	bool good;
 
-	output->state = pprof;
-	if (!pprof)
-		return false;
 	pprof->room = SIZE_MAX;
 	good = pprof_string(pprof, "") == 0 && add_note(pprof, "other stacks") &&
 	       intern_text(&pprof->stacks, &pprof->stack, &pprof->room) == PPROF_OTHER_STACKS;
@@ -222,8 +219,6 @@ static void end(struct output *output)
 {
 	struct pprof *pprof = output->state;
 
-	if (!pprof)
-		return;
 	if (pprof->any)
 		pprof_write(output);
 	interned_deinit(&pprof->strings);
@@ -237,11 +232,10 @@ static void end(struct output *output)
 	text_deinit(&pprof->location);
 	text_deinit(&pprof->stack);
 	text_deinit(&pprof->comment);
-	free(pprof);
-	output->state = NULL;
 }
 
 const struct output_ops pprof_output = {
+	.state_bytes = sizeof(struct pprof),
 	.begin = begin,
 	.hit = add_hit,
 	.summary = add_summary,

@@ -297,12 +297,9 @@ static void write_summary(struct output *output, const struct output_summary *su
 
 static bool begin(struct output *output)
 {
-	struct speedscope *state = calloc(1, sizeof(*state));
+	struct speedscope *state = output->state;
 	size_t any = SIZE_MAX;
 
-	output->state = state;
-	if (!state)
-		return false;
 	state->room = output->memory_bytes;
 	text_add(&state->frame, "{\"name\":\"[other stacks]\"}");
 	return interned_add(&state->frames, text_chars(&state->frame), state->frame.length, &any) ==
@@ -314,8 +311,6 @@ static void end(struct output *output)
 {
 	struct speedscope *state = output->state;
 
-	if (!state)
-		return;
 	if (state->any)
 		write_document(output);
 	for (size_t i = 0; i < state->thread_count; i++)
@@ -327,11 +322,10 @@ static void end(struct output *output)
 	text_deinit(&state->frame);
 	text_deinit(&state->stack);
 	text_deinit(&state->name);
-	free(state);
-	output->state = NULL;
 }
 
 const struct output_ops speedscope_output = {
+	.state_bytes = sizeof(struct speedscope),
 	.begin = begin,
 	.hit = write_hit,
 	.summary = write_summary,

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "output/ops.h"
@@ -17,12 +16,6 @@ struct top {
 	struct text losses;
 	bool over;
 };
-
-static bool top_begin(struct output *output)
-{
-	output->state = calloc(1, sizeof(struct top));
-	return output->state;
-}
 
 static void top_status(struct output *output, const struct output_status *status)
 {
@@ -81,12 +74,10 @@ static void top_end(struct output *output)
 
 	method_rows_deinit(&top->rows);
 	text_deinit(&top->losses);
-	free(top);
-	output->state = NULL;
 }
 
 const struct output_ops top_output = {
-	.begin = top_begin,
+	.state_bytes = sizeof(struct top),
 	.status = top_status,
 	.hist = top_hist,
 	.kept = top_kept,

@@ -6,7 +6,6 @@
  * calls of one thread need not lie within each other to the nanosecond.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,7 +14,6 @@
 
 struct trace_event {
 	struct interned threads; /* those that have been named: tid and comm */
-	size_t room;
 	uint64_t calls;
 	uint64_t last_ns; /* of a hit */
 	bool any;
@@ -64,7 +62,7 @@ static void name_thread(struct output *output, const struct hit *hit)
 
 	text_printf(&key, "%d %s", hit->tid, hit->comm);
 	if (text_ok(&key))
-		interned_add(&state->threads, text_chars(&key), key.length, &state->room);
+		interned_add(&state->threads, text_chars(&key), key.length, &output->memory_bytes);
 	text_deinit(&key);
 	if (state->threads.count == count)
 		return;
@@ -201,31 +199,17 @@ static void write_summary(struct output *output, const struct output_summary *su
 	output_line(output);
 }
 
-static bool begin(struct output *output)
-{
-	struct trace_event *state = calloc(1, sizeof(*state));
-
-	output->state = state;
-	if (state)
-		state->room = output->memory_bytes;
-	return state;
-}
-
 static void end(struct output *output)
 {
 	struct trace_event *state = output->state;
 
-	if (!state)
-		return;
 	if (state->any)
 		fputs("\n]\n", output->to);
 	interned_deinit(&state->threads);
-	free(state);
-	output->state = NULL;
 }
 
 const struct output_ops trace_event_output = {
-	.begin = begin,
+	.state_bytes = sizeof(struct trace_event),
 	.hit = write_hit,
 	.summary = write_summary,
 	.end = end,
