@@ -85,8 +85,11 @@ static uint64_t most_calls(const struct method_rows *rows)
 {
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < rows->count; i++)
-		most = rows->list[i].calls > most ? rows->list[i].calls : most;
+	for (size_t i = 0; i < rows->count; i++) {
+		uint64_t calls = rows->list[i].numbers[ROWS_CALLS];
+
+		most = calls > most ? calls : most;
+	}
 	return most;
 }
 

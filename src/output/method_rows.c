@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -60,7 +61,7 @@ void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
 		if (rows->before)
 			rows->before[rows->before_count++] = (struct method_rows_before){
 				.name = row->name,
-				.calls = row->calls,
+				.calls = row->numbers[ROWS_CALLS],
 			};
 		else
 			free(row->name);
@@ -76,34 +77,25 @@ void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
 
 static char *printable(const char *s)
 {
-	struct text text = { 0 };
-	char *copy;
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	output_add_utf8(&text, s);
-	copy = text_ok(&text) ? strdup(text_chars(&text)) : NULL;
-	text_deinit(&text);
-	return copy;
+	return text_ok(&text) ? strdup(text_chars(&text)) : NULL;
 }
 
-/* Takes @name and @note; NULL for want of memory. */
-static struct method_row *add(struct method_rows *rows, char *name, char *note)
+/* Takes what @row owns. */
+static void add(struct method_rows *rows, struct method_row row)
 {
-	struct method_row row = { .name = name, .note = note };
-
-	if (!name || !note || !vector_add(&rows->list, &rows->count, &rows->capacity, row)) {
-		free(name);
-		free(note);
-		rows->failed = true;
-		return NULL;
-	}
-	return &rows->list[rows->count - 1];
+	if (row.name && row.note && vector_add(&rows->list, &rows->count, &rows->capacity, row))
+		return;
+	row_deinit(&row);
+	rows->failed = true;
 }
 
 /* "r2r 12, tier1 30"; the number is left out where it is the only one. */
 static char *note_of(const struct output_count *count)
 {
-	struct text text = { 0 };
-	char *note;
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	for (size_t i = 0; i < count->body_count; i++) {
 		const char *tier = count->bodies[i].tier;
@@ -122,35 +114,22 @@ static char *note_of(const struct output_count *count)
 		if (calls != count->calls)
 			text_printf(&text, " %" PRIu64, calls);
 	}
-	note = printable(text_chars(&text));
-	text_deinit(&text);
-	return note;
+	return printable(text_chars(&text));
 }
 
 void method_rows_add_count(struct method_rows *rows, const struct output_count *count)
 {
-	struct method_row *row = add(rows, printable(count->method), note_of(count));
-
-	if (row)
-		row->calls = count->calls;
+	add(rows, (struct method_row){ .name = printable(count->method),
+				       .note = note_of(count),
+				       .numbers[ROWS_CALLS] = count->calls });
 }
 
 static char *name_of(const struct output_hist *hist)
 {
-	struct text text = { 0 };
-	char *name;
+	_cleanup_(text_deinit) struct text text = { 0 };
 
-	text_add(&text, hist->method);
-	if (hist->by == LATENCY_BY_TID)
-		text_printf(&text, ", thread %" PRIu64, hist->tid);
-	else if (hist->by == LATENCY_BY_CALLER)
-		text_printf(&text, ", called by %s", hist->caller);
-	else if (hist->by == LATENCY_BY_VALUE)
-		text_printf(&text, ", %s: %s", hist->value_of,
-			    hist->rest ? text_rest(hist->rest) : hist->caller);
-	name = printable(text_chars(&text));
-	text_deinit(&text);
-	return name;
+	text_add_hist_name(&text, hist);
+	return printable(text_chars(&text));
 }
 
 static struct histogram *copy_of(const struct histogram *histogram)
@@ -174,22 +153,22 @@ static struct histogram *copy_of(const struct histogram *histogram)
 
 void method_rows_add_hist(struct method_rows *rows, const struct output_hist *hist, bool keep)
 {
-	const struct histogram *histogram = hist->histogram;
-	struct method_row *row = add(rows, name_of(hist), strdup(""));
+	const struct histogram *is = hist->histogram;
+	struct method_row row = {
+		.name = name_of(hist),
+		.note = strdup(""),
+		.returned = is->returned,
+		.numbers[ROWS_CALLS] = is->returned + is->unwound + is->untimed + is->unfinished,
+		.numbers[ROWS_TOTAL] = is->sum_ns,
+		.numbers[ROWS_MEAN] = is->returned ? is->sum_ns / is->returned : 0,
+		.numbers[ROWS_P99] = histogram_percentile(is, 0.99),
+		.numbers[ROWS_MAX] = is->max_ns,
+		.numbers[ROWS_UNWOUND] = is->unwound,
+		.histogram = keep ? copy_of(is) : NULL,
+	};
 
-	if (!row)
-		return;
-	row->calls = histogram->returned + histogram->unwound + histogram->untimed +
-		     histogram->unfinished;
-	row->returned = histogram->returned;
-	row->unwound = histogram->unwound;
-	row->total_ns = histogram->sum_ns;
-	row->mean_ns = histogram->returned ? histogram->sum_ns / histogram->returned : 0;
-	row->p99_ns = histogram_percentile(histogram, 0.99);
-	row->max_ns = histogram->max_ns;
-	if (keep)
-		row->histogram = copy_of(histogram);
-	rows->failed |= keep && !row->histogram;
+	rows->failed |= keep && !row.histogram;
+	add(rows, row);
 }
 
 /* What a row had been; of two methods with one name each has one. */
@@ -214,9 +193,10 @@ void method_rows_settle(struct method_rows *rows, bool whole)
 	for (size_t i = 0; i < rows->count && rows->elapsed_ns > from; i++) {
 		struct method_row *row = &rows->list[i];
 		uint64_t before = whole ? 0 : calls_before(rows, row->name);
+		uint64_t calls = row->numbers[ROWS_CALLS];
 
 		/* Calls that turned out to be another method's do not count any more. */
-		row->rate = row->calls > before ? (double)(row->calls - before) / seconds : 0;
+		row->rate = calls > before ? (double)(calls - before) / seconds : 0;
 	}
 }
 
@@ -224,24 +204,9 @@ void method_rows_settle(struct method_rows *rows, bool whole)
 
 static double value_of(const struct method_row *row, enum rows_key key)
 {
-	switch (key) {
-	case ROWS_RATE:
+	if (key == ROWS_RATE)
 		return row->rate;
-	case ROWS_CALLS:
-		return (double)row->calls;
-	case ROWS_TOTAL:
-		return (double)row->total_ns;
-	case ROWS_MEAN:
-		return (double)row->mean_ns;
-	case ROWS_P99:
-		return (double)row->p99_ns;
-	case ROWS_MAX:
-		return (double)row->max_ns;
-	case ROWS_UNWOUND:
-		return (double)row->unwound;
-	default:
-		return 0;
-	}
+	return key == ROWS_NAME ? 0 : (double)row->numbers[key];
 }
 
 static int by_key(const void *left, const void *right, void *ctx)

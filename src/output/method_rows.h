@@ -31,13 +31,12 @@ struct method_row {
 	char *name;	   /* printable UTF-8 */
 	char *note;	   /* likewise: its tiers; "" */
 	double rate;	   /* calls a second */
-	uint64_t calls;	   /* all that have begun, as far as that is known */
-	uint64_t returned; /* those of which these are known: */
-	uint64_t total_ns;
-	uint64_t mean_ns;
-	uint64_t p99_ns;
-	uint64_t max_ns;
-	uint64_t unwound;	     /* left by an exception, or longjmp() */
+	uint64_t returned; /* calls of which times are known, in ns: */
+	/*
+	 * By key, but for the rate and the name: calls are all that have begun, as far as that is
+	 * known; unwound, left by an exception or longjmp().
+	 */
+	uint64_t numbers[ROWS_NAME];
 	struct histogram *histogram; /* a copy; NULL: it is not kept */
 };
 

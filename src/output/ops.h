@@ -101,6 +101,9 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 
 /* Parts of one format that another has, too. */
 const char *text_rest(const char *rest);
+
+/* Append what a histogram is of: a method, and for which thread, caller or value of it. */
+void text_add_hist_name(struct text *to, const struct output_hist *hist);
 void text_hist(struct output *output, const struct output_hist *hist);
 
 /* What lines of hits begin with: when, and which thread. "1.25 ms", with as many digits as fit. */
@@ -128,9 +131,10 @@ struct hist_row {
 	uint64_t most; /* the largest count of all rows */
 };
 
+typedef void (*hist_row_fn)(void *ctx, const struct hist_row *row);
+
 void text_hist_rows(const struct histogram *histogram, const struct time_scale *scale,
-		    const struct hist_range *linear,
-		    void (*row)(void *ctx, const struct hist_row *row), void *ctx);
+		    const struct hist_range *linear, hist_row_fn row, void *ctx);
 
 /* Append what is told of a histogram in numbers, a line or two of it. */
 void text_add_numbers(struct text *to, const struct histogram *histogram,

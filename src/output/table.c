@@ -20,13 +20,18 @@ enum {
 static const struct {
 	const char *heading;
 	size_t width;
-	bool timed;
 	unsigned int order; /* the higher goes first where there is no room; 0: it stays */
+	bool timed;	    /* it is only of calls that are */
+	bool is_time;
 } columns[ROWS_KEYS] = {
-	[ROWS_RATE] = { "CALLS/S", 9, false, 4 },   [ROWS_CALLS] = { "CALLS", 11, false, 0 },
-	[ROWS_TOTAL] = { "TOTAL", 9, true, 2 },	    [ROWS_MEAN] = { "MEAN", 9, true, 3 },
-	[ROWS_P99] = { "P99", 9, true, 0 },	    [ROWS_MAX] = { "MAX", 9, true, 5 },
-	[ROWS_UNWOUND] = { "UNWOUND", 8, true, 1 }, [ROWS_NAME] = { "METHOD", 0, false, 0 },
+	[ROWS_RATE] = { "CALLS/S", 9, 4, false, false },
+	[ROWS_CALLS] = { "CALLS", 11, 0, false, false },
+	[ROWS_TOTAL] = { "TOTAL", 9, 2, true, true },
+	[ROWS_MEAN] = { "MEAN", 9, 3, true, true },
+	[ROWS_P99] = { "P99", 9, 0, true, true },
+	[ROWS_MAX] = { "MAX", 9, 5, true, true },
+	[ROWS_UNWOUND] = { "UNWOUND", 8, 1, true, false },
+	[ROWS_NAME] = { "METHOD", 0, 0, false, false },
 };
 
 static bool has(const struct table *table, enum rows_key key)
@@ -104,55 +109,20 @@ void table_add_heading(const struct table *table, struct text *to)
 		    columns[ROWS_NAME].heading);
 }
 
-/* "12.35 ms"; "-" where no call has returned. */
-static void add_time(const struct table *table, const struct method_row *row, uint64_t ns,
-		     size_t width, struct text *to)
-{
-	const struct time_scale *scale = text_time_scale(table->unit, ns);
-	char cell[CELL_BYTES] = "-";
-
-	if (row->returned)
-		snprintf(cell, sizeof(cell), "%.4g %s", (double)ns / (double)scale->ns,
-			 scale->name);
-	add_cell(to, width, cell);
-}
-
-static void add_number(uint64_t number, size_t width, struct text *to)
-{
-	char cell[CELL_BYTES];
-
-	snprintf(cell, sizeof(cell), "%" PRIu64, number);
-	add_cell(to, width, cell);
-}
-
+/* A number, or "12.35 ms", and "-" where no call has returned. */
 static void add_value(const struct table *table, const struct method_row *row, enum rows_key key,
 		      struct text *to)
 {
-	size_t width = columns[key].width;
+	uint64_t number = key == ROWS_RATE ? (uint64_t)(row->rate + 0.5) : row->numbers[key];
+	const struct time_scale *scale = text_time_scale(table->unit, number);
+	char cell[CELL_BYTES] = "-";
 
-	switch (key) {
-	case ROWS_RATE:
-		add_number((uint64_t)(row->rate + 0.5), width, to);
-		break;
-	case ROWS_CALLS:
-		add_number(row->calls, width, to);
-		break;
-	case ROWS_TOTAL:
-		add_time(table, row, row->total_ns, width, to);
-		break;
-	case ROWS_MEAN:
-		add_time(table, row, row->mean_ns, width, to);
-		break;
-	case ROWS_P99:
-		add_time(table, row, row->p99_ns, width, to);
-		break;
-	case ROWS_MAX:
-		add_time(table, row, row->max_ns, width, to);
-		break;
-	default:
-		add_number(row->unwound, width, to);
-		break;
-	}
+	if (!columns[key].is_time)
+		snprintf(cell, sizeof(cell), "%" PRIu64, number);
+	else if (row->returned)
+		snprintf(cell, sizeof(cell), "%.4g %s", (double)number / (double)scale->ns,
+			 scale->name);
+	add_cell(to, columns[key].width, cell);
 }
 
 static void add_method(const struct table *table, const struct method_row *row, struct text *to)
@@ -180,7 +150,7 @@ void table_add_row(const struct table *table, const struct method_row *row, uint
 	}
 	columns_add_blanks(to, METHOD_GAP - GAP);
 	if (table->bar_columns) {
-		columns_add_bar(to, most ? (double)row->calls / (double)most : 0,
+		columns_add_bar(to, most ? (double)row->numbers[ROWS_CALLS] / (double)most : 0,
 				table->bar_columns, table->utf8);
 		columns_add_blanks(to, METHOD_GAP);
 	}

@@ -43,7 +43,7 @@ const struct time_scale *text_time_scale(enum time_unit unit, uint64_t ns)
 
 /* Powers of two of the unit: each of the finer buckets goes where its middle is. */
 static void rows_of_powers(const struct histogram *histogram, const struct time_scale *scale,
-			   void (*row)(void *ctx, const struct hist_row *row), void *ctx)
+			   hist_row_fn row, void *ctx)
 {
 	uint64_t rows[ROWS_MAX] = { 0 }, most = 0, low, high;
 	size_t last = 0;
@@ -75,8 +75,7 @@ static void rows_of_powers(const struct histogram *histogram, const struct time_
 }
 
 static void linear_rows(const struct histogram *histogram, const struct time_scale *scale,
-			const struct hist_range *range,
-			void (*row)(void *ctx, const struct hist_row *row), void *ctx)
+			const struct hist_range *range, hist_row_fn row, void *ctx)
 {
 	size_t last = histogram->linear_count + 1;
 	uint64_t most = 0;
@@ -99,8 +98,7 @@ static void linear_rows(const struct histogram *histogram, const struct time_sca
 }
 
 void text_hist_rows(const struct histogram *histogram, const struct time_scale *scale,
-		    const struct hist_range *linear,
-		    void (*row)(void *ctx, const struct hist_row *row), void *ctx)
+		    const struct hist_range *linear, hist_row_fn row, void *ctx)
 {
 	if (histogram->linear)
 		linear_rows(histogram, scale, linear, row, ctx);
@@ -159,11 +157,18 @@ void text_add_numbers(struct text *to, const struct histogram *histogram,
 	text_add_char(to, '\n');
 }
 
-static void write_value(struct output *output, const struct output_hist *hist)
+void text_add_hist_name(struct text *to, const struct output_hist *hist)
 {
-	fputs(", ", output->to);
-	output_printable(output, hist->value_of);
-	fprintf(output->to, ": %s", hist->rest ? text_rest(hist->rest) : hist->caller);
+	text_add(to, hist->method);
+	if (hist->by == LATENCY_BY_TID) {
+		text_printf(to, ", thread %" PRIu64, hist->tid);
+	} else if (hist->by == LATENCY_BY_CALLER) {
+		text_printf(to, ", called by %s", hist->caller);
+	} else if (hist->by == LATENCY_BY_VALUE) {
+		text_add(to, ", ");
+		text_add_printable(to, hist->value_of);
+		text_printf(to, ": %s", hist->rest ? text_rest(hist->rest) : hist->caller);
+	}
 }
 
 void text_hist(struct output *output, const struct output_hist *hist)
@@ -172,14 +177,9 @@ void text_hist(struct output *output, const struct output_hist *hist)
 	const struct time_scale *scale =
 		text_time_scale(output->unit, histogram_percentile(histogram, 0.5));
 
-	fputs(hist->method, output->to);
-	if (hist->by == LATENCY_BY_TID)
-		fprintf(output->to, ", thread %" PRIu64, hist->tid);
-	else if (hist->by == LATENCY_BY_CALLER)
-		fprintf(output->to, ", called by %s", hist->caller);
-	else if (hist->by == LATENCY_BY_VALUE)
-		write_value(output, hist);
-	fputc('\n', output->to);
+	text_add_hist_name(&output->line, hist);
+	text_add_char(&output->line, '\n');
+	output_line(output);
 	if (histogram->returned)
 		text_rows(output, histogram, scale);
 	text_add_numbers(&output->line, histogram, scale);
