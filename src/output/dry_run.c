@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "output/ops.h"
 
@@ -67,19 +68,16 @@ static void event_name(const struct output_site *site, size_t number, struct tex
  */
 static bool table_takes(const char *path)
 {
-	struct text printable = { 0 };
-	bool takes;
+	_cleanup_(text_deinit) struct text printable = { 0 };
 
 	text_add_printable(&printable, path);
-	takes = strcmp(text_chars(&printable), path) == 0 && strpbrk(path, " \\#") == NULL;
-	text_deinit(&printable);
-	return takes;
+	return strcmp(text_chars(&printable), path) == 0 && strpbrk(path, " \\#") == NULL;
 }
 
 /* A file that our own mount namespace does not show is looked for in the target's. */
 static void print_add(struct output *output, const struct output_site *site, size_t number)
 {
-	struct text line = { 0 }, probe = { 0 };
+	_cleanup_(text_deinit) struct text line = { 0 }, probe = { 0 };
 
 	text_add(&line, "perf probe ");
 	if (!site->file_is_here)
@@ -93,8 +91,6 @@ static void print_add(struct output *output, const struct output_site *site, siz
 	quote(text_chars(&probe), &line);
 	if (text_ok(&line) && text_ok(&probe))
 		fprintf(output->to, "# %s [%s]\n%s\n", site->method, site->tier, text_chars(&line));
-	text_deinit(&line);
-	text_deinit(&probe);
 }
 
 /*

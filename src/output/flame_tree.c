@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 
 /* How a frame of the page begins; those of functions are frame_kind_name(). */
@@ -25,7 +26,7 @@ struct link {
 
 void flame_string(struct text *to, const char *s)
 {
-	struct text plain = { 0 };
+	_cleanup_(text_deinit) struct text plain = { 0 };
 	const char *at, *tag;
 
 	json_string(&plain, s);
@@ -36,7 +37,6 @@ void flame_string(struct text *to, const char *s)
 		text_add(to, "\\u003c");
 	}
 	text_add(to, at);
-	text_deinit(&plain);
 }
 
 /* [KIND,NAME,MODULE,SOURCE,LINE,COLUMN,TIER,BITS], which page/model.js reads. */
@@ -120,15 +120,13 @@ static uint32_t step(struct flame_tree *tree, uint32_t parent, uint32_t frame, s
 static uint32_t add_thread(struct flame_tree *tree, const struct hit *hit, bool by_tid,
 			   size_t *room)
 {
-	struct text name = { 0 };
-	uint32_t frame;
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	text_add(&name, hit->comm);
 	if (by_tid)
 		text_printf(&name, "-%d", (int)hit->tid);
-	frame = number_of_word(tree, KIND_THREAD, text_chars(&name), room);
-	text_deinit(&name);
-	return step(tree, FLAME_ROOT, frame, room);
+	return step(tree, FLAME_ROOT, number_of_word(tree, KIND_THREAD, text_chars(&name), room),
+		    room);
 }
 
 uint32_t flame_tree_add(struct flame_tree *tree, const struct hit *hit, bool by_tid, size_t *room)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "latency/latency.h"
 #include "output/ops.h"
@@ -204,7 +205,8 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 
 void json_folded(struct output *output, const char *stack, uint64_t count)
 {
-	struct text *line = begin(output, "folded"), part = { 0 };
+	_cleanup_(text_deinit) struct text part = { 0 };
+	struct text *line = begin(output, "folded");
 
 	open_as(line, "stack", '[');
 	while (*stack) {
@@ -217,7 +219,6 @@ void json_folded(struct output *output, const char *stack, uint64_t count)
 		json_string(line, text_chars(&part));
 		stack += length + (stack[length] == ';');
 	}
-	text_deinit(&part);
 	text_add_char(line, ']');
 	json_add_number(line, "count", count);
 	end(output);

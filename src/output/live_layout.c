@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "latency/latency.h"
 #include "output/live.h"
@@ -98,7 +99,7 @@ static void add_table(const struct live *live, size_t columns, struct live_lines
 	struct table table = { .unit = live->unit, .utf8 = live->utf8, .sorted_by = live->key };
 	uint64_t most = most_calls(&live->rows);
 	struct screen_line look = { .style = SCREEN_PLAIN };
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	table_choose(&table, live->kind == LIVE_TOP, true, columns);
 	table_add_heading(&table, &text);
@@ -113,7 +114,6 @@ static void add_table(const struct live *live, size_t columns, struct live_lines
 		columns_add_head(&line, text_chars(&text), columns, live->utf8);
 		take_line(lines, &line, &look);
 	}
-	text_deinit(&text);
 }
 
 /* Histograms ---------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void draw_row(void *ctx, const struct hist_row *row)
 	bool narrow = drawing->columns < BAR_AT + BAR_LEAST;
 	size_t at = narrow ? NARROW_AT : BAR_AT, bar = drawing->columns;
 	struct screen_line look = { .bar_at = at };
-	struct text text = { 0 }, line = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 }, line = { 0 };
 
 	bar = bar > at ? bar - at : 0;
 	bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar;
@@ -145,19 +145,17 @@ static void draw_row(void *ctx, const struct hist_row *row)
 	columns_add_head(&line, text_chars(&text), drawing->columns, drawing->live->utf8);
 	look.bar_columns = bar;
 	take_line(drawing->lines, &line, &look);
-	text_deinit(&text);
 }
 
 /* The lines of text_add_numbers(). */
 static void add_numbers(const struct drawing *drawing, const struct histogram *histogram,
 			const struct time_scale *scale)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	text_add_numbers(&text, histogram, scale);
 	for (char *rest = text.chars, *line; rest && (line = strsep(&rest, "\n")) && *line;)
 		add_line(drawing->live, drawing->lines, line, drawing->columns, SCREEN_PLAIN);
-	text_deinit(&text);
 }
 
 static void add_histogram(struct drawing *drawing, const struct method_row *row)
@@ -165,7 +163,7 @@ static void add_histogram(struct drawing *drawing, const struct method_row *row)
 	const struct histogram *histogram = row->histogram;
 	const struct time_scale *scale =
 		text_time_scale(drawing->live->unit, histogram_percentile(histogram, 0.5));
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	columns_add(&text, row->name, drawing->columns, drawing->live->utf8);
 	add_line(drawing->live, drawing->lines, text_chars(&text), drawing->columns, SCREEN_TITLE);
@@ -178,7 +176,6 @@ static void add_histogram(struct drawing *drawing, const struct method_row *row)
 		text_hist_rows(histogram, scale, &drawing->live->linear, draw_row, drawing);
 	add_numbers(drawing, histogram, scale);
 	add_line(drawing->live, drawing->lines, "", drawing->columns, SCREEN_PLAIN);
-	text_deinit(&text);
 }
 
 static void add_histograms(const struct live *live, size_t columns, struct live_lines *lines)
@@ -189,7 +186,7 @@ static void add_histograms(const struct live *live, size_t columns, struct live_
 		[ROWS_UNWOUND] = "unwound",	[ROWS_NAME] = "name",
 	};
 	struct drawing drawing = { .live = live, .lines = lines, .columns = columns };
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	text_printf(&text, "METHODS, by %s", orders[live->key]);
 	add_heading(live, lines, text_chars(&text), columns);
@@ -197,7 +194,6 @@ static void add_histograms(const struct live *live, size_t columns, struct live_
 		if (live->rows.list[i].histogram)
 			add_histogram(&drawing, &live->rows.list[i]);
 	}
-	text_deinit(&text);
 }
 
 /* All of it ----------------------------------------------------------------------------------- */
@@ -236,7 +232,7 @@ bool live_lay_out(struct live *live, size_t columns, size_t height, const char *
 		  struct live_lines *lines)
 {
 	enum { HEADER = 3, FOOT = 2 };
-	struct text title = { 0 };
+	_cleanup_(text_deinit) struct text title = { 0 };
 
 	live_lines_deinit(lines);
 	if (live->paused)
@@ -244,7 +240,6 @@ bool live_lay_out(struct live *live, size_t columns, size_t height, const char *
 	text_add(&title, text_chars(&live->title));
 	add_line(live, lines, text_chars(&title), columns,
 		 live->lossy ? SCREEN_ALERT : SCREEN_TITLE);
-	text_deinit(&title);
 	add_line(live, lines, text_chars(&live->counts), columns, SCREEN_PLAIN);
 	if (live->kind == LIVE_HISTOGRAMS)
 		add_histograms(live, columns, lines);

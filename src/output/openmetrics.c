@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/vector.h"
@@ -106,7 +107,7 @@ static uint64_t bound_of(const struct output *output, size_t bucket)
 
 static void add_label(struct text *to, const char *key, const char *value)
 {
-	struct text clean = { 0 };
+	_cleanup_(text_deinit) struct text clean = { 0 };
 
 	output_add_utf8(&clean, value);
 	text_printf(to, "%s%s=\"", to->length ? "," : "", key);
@@ -116,7 +117,6 @@ static void add_label(struct text *to, const char *key, const char *value)
 		text_add_char(to, *at);
 	}
 	text_add_char(to, '"');
-	text_deinit(&clean);
 }
 
 static struct text *labels_of(struct output *output, const char *method)
@@ -337,11 +337,10 @@ static void expose(struct output *output, struct text *to)
 
 static void write_exposition(struct output *output)
 {
-	struct text all = { 0 };
+	_cleanup_(text_deinit) struct text all = { 0 };
 
 	expose(output, &all);
 	output_whole(output, &all);
-	text_deinit(&all);
 }
 
 static void write_interval(struct output *output)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -230,11 +231,10 @@ void output_render(struct text *to, struct rendering *rendering, const void *ite
 
 void output_printable(const struct output *output, const char *s)
 {
-	struct text printable = { 0 };
+	_cleanup_(text_deinit) struct text printable = { 0 };
 
 	text_add_printable(&printable, s);
 	fputs(text_chars(&printable), output->to);
-	text_deinit(&printable);
 }
 
 void output_frame_name(struct text *to, const struct frame *frame)
@@ -250,7 +250,7 @@ void output_frame_name(struct text *to, const struct frame *frame)
 
 void output_add_utf8(struct text *to, const char *s)
 {
-	struct text printable = { 0 };
+	_cleanup_(text_deinit) struct text printable = { 0 };
 	const char *at;
 
 	text_add_printable(&printable, s);
@@ -263,7 +263,6 @@ void output_add_utf8(struct text *to, const char *s)
 			break;
 		text_add_char(to, '?');
 	}
-	text_deinit(&printable);
 }
 
 bool output_known_number(const struct rendering *rendering, uint32_t *number)

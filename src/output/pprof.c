@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "output/ops.h"
@@ -32,12 +33,11 @@ uint32_t pprof_string(struct pprof *pprof, const char *s)
 static uint32_t function_of(struct pprof *pprof, const struct frame *frame)
 {
 	struct pprof_function function = { 0 };
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	output_frame_name(&name, frame);
 	text_add(&name, frame->guessed ? " [guessed]" : "");
 	function.name = text_ok(&name) ? pprof_string(pprof, text_chars(&name)) : INTERNED_NONE;
-	text_deinit(&name);
 	function.file = frame->source ? pprof_string(pprof, frame->source) : 0;
 	if (function.name == INTERNED_NONE || function.file == INTERNED_NONE)
 		return INTERNED_NONE;
@@ -97,15 +97,10 @@ static bool add_location(struct pprof *pprof, const struct frame *frames, size_t
 /* What is said of a stack, as a frame of its own at its root. */
 static bool add_note(struct pprof *pprof, const char *note)
 {
-	struct text name = { 0 };
-	struct frame frame = { 0 };
-	bool added;
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	text_printf(&name, "[%s]", note);
-	frame.name = text_chars(&name);
-	added = add_location(pprof, &frame, 1);
-	text_deinit(&name);
-	return added;
+	return add_location(pprof, &(struct frame){ .name = text_chars(&name) }, 1);
 }
 
 /* Stacks -------------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -100,11 +101,10 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 
 static void make_fresh(struct output_server *server)
 {
-	struct text all = { 0 };
+	_cleanup_(text_deinit) struct text all = { 0 };
 
 	if (!server->fresh && server->fn(server->ctx, &all) && text_ok(&all))
 		server->fresh = make_response(text_chars(&all), all.length, CONTENT_TYPE);
-	text_deinit(&all);
 }
 
 /* Called when the head of a request has come; an answer is given at once. */

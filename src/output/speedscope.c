@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "output/interned.h"
@@ -50,13 +51,12 @@ struct speedscope {
 static void add_named_frame(struct text *to, const struct frame *frame, const char *note)
 {
 	const char *file = frame->source ? frame->source : frame->module;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	output_frame_name(&name, frame);
 	text_add(&name, note);
 	text_add(to, "{\"name\":");
 	json_string(to, text_chars(&name));
-	text_deinit(&name);
 	if (file) {
 		text_add(to, ",\"file\":");
 		json_string(to, file);
@@ -253,14 +253,13 @@ static void write_profile(struct output *output, const struct thread *thread, co
 static void write_profiles(struct output *output)
 {
 	const struct speedscope *state = output->state;
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	for (size_t i = 0; i < state->thread_count; i++) {
 		text_clear(&name);
 		text_printf(&name, "%s (%d)", state->threads[i].comm, state->threads[i].tid);
 		write_profile(output, &state->threads[i], text_chars(&name), i == 0);
 	}
-	text_deinit(&name);
 	/* Of no profile at all its viewer can make nothing. */
 	if (state->others.others || state->thread_count == 0)
 		write_profile(output, &state->others,

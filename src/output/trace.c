@@ -2,6 +2,7 @@
 /* Traces, for text.c and json.c: a call of a root, and as a tree what was called below it. */
 #include <inttypes.h>
 
+#include "base/cleanup.h"
 #include "output/ops.h"
 
 enum { DURATION_WIDTH = 12 };
@@ -11,11 +12,10 @@ enum { DURATION_WIDTH = 12 };
 /* The units stand below each other. */
 static void add_aligned(struct text *to, uint64_t ns)
 {
-	struct text duration = { 0 };
+	_cleanup_(text_deinit) struct text duration = { 0 };
 
 	text_add_duration(&duration, ns);
 	text_printf(to, "%*s", DURATION_WIDTH, text_chars(&duration));
-	text_deinit(&duration);
 }
 
 /* ", 2 left by an exception": of one that is only @what. */

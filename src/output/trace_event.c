@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "output/interned.h"
 #include "output/ops.h"
@@ -58,12 +59,11 @@ static void name_thread(struct output *output, const struct hit *hit)
 {
 	struct trace_event *state = output->state;
 	size_t count = state->threads.count;
-	struct text key = { 0 };
+	_cleanup_(text_deinit) struct text key = { 0 };
 
 	text_printf(&key, "%d %s", hit->tid, hit->comm);
 	if (text_ok(&key))
 		interned_add(&state->threads, text_chars(&key), key.length, &output->memory_bytes);
-	text_deinit(&key);
 	if (state->threads.count == count)
 		return;
 	add_event(output, "M", "thread_name");
@@ -76,7 +76,7 @@ static void name_thread(struct output *output, const struct hit *hit)
 
 static void add_noted_frame(struct text *to, const struct frame *frame, const char *note)
 {
-	struct text name = { 0 };
+	_cleanup_(text_deinit) struct text name = { 0 };
 
 	output_frame_name(&name, frame);
 	if (frame->source && frame->name && frame->line)
@@ -87,7 +87,6 @@ static void add_noted_frame(struct text *to, const struct frame *frame, const ch
 		text_printf(&name, " (%s)", frame->module);
 	text_add(&name, note);
 	json_string(to, text_chars(&name));
-	text_deinit(&name);
 }
 
 static void add_frame(struct text *to, const void *item)

@@ -138,12 +138,11 @@ static bool give_kept(struct record_reader *reader)
 
 static void note_losses(struct record_end *end, const struct output_loss *losses)
 {
-	struct text lost = { 0 };
+	_cleanup_(text_deinit) struct text lost = { 0 };
 
 	output_add_losses(&lost, losses);
 	snprintf(end->lost, sizeof(end->lost), "%s",
 		 text_ok(&lost) ? text_chars(&lost) : "not known, as memory was refused");
-	text_deinit(&lost);
 }
 
 static void read_summary(struct record_reader *reader, struct cursor *c)

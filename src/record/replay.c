@@ -154,7 +154,7 @@ static struct record_view view_of(const struct options *options)
 
 static void log_mapping(void *ctx, const struct record_mapping *mapping)
 {
-	struct text id = { 0 };
+	_cleanup_(text_deinit) struct text id = { 0 };
 
 	(void)ctx;
 	for (size_t i = 0; i < mapping->build_id_bytes; i++)
@@ -163,7 +163,6 @@ static void log_mapping(void *ctx, const struct record_mapping *mapping)
 		  mapping->end, mapping->file_offset, mapping->path,
 		  mapping->deleted ? " (deleted)" : "", id.length ? " build id " : "",
 		  text_chars(&id));
-	text_deinit(&id);
 }
 
 static void log_facts(const struct record_facts *facts)
