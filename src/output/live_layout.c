@@ -23,6 +23,13 @@ enum {
 	NARROW_AT = 22, /* "        8 : 12345    |" */
 };
 
+/* What is laid out, and as what. */
+struct layout {
+	const struct live *live;
+	struct live_lines *lines;
+	size_t columns;
+};
+
 /* Lines --------------------------------------------------------------------------------------- */
 
 /* @line becomes one, as @look has it. */
@@ -41,26 +48,16 @@ static void take_line(struct live_lines *lines, struct text *line, const struct 
 	lines->failed = true;
 }
 
-static void add_line(const struct live *live, struct live_lines *lines, const char *s,
-		     size_t columns, enum screen_style style)
+static void add_line(const struct layout *layout, const char *s, enum screen_style style)
 {
 	const struct screen_line look = { .style = style };
 	struct text line = { 0 };
+	size_t used = columns_add_head(&line, s, layout->columns, layout->live->utf8);
 
-	columns_add_head(&line, s, columns, live->utf8);
-	take_line(lines, &line, &look);
-}
-
-/* A heading is as wide as the screen. */
-static void add_heading(const struct live *live, struct live_lines *lines, const char *s,
-			size_t columns)
-{
-	const struct screen_line look = { .style = SCREEN_HEADING };
-	struct text line = { 0 };
-	size_t used = columns_add_head(&line, s, columns, live->utf8);
-
-	columns_add_blanks(&line, columns - used);
-	take_line(lines, &line, &look);
+	/* A heading is as wide as the screen. */
+	if (style == SCREEN_HEADING)
+		columns_add_blanks(&line, layout->columns - used);
+	take_line(layout->lines, &line, &look);
 }
 
 static void drop_lines(struct live_lines *lines, size_t from, size_t count)
@@ -94,16 +91,17 @@ static uint64_t most_calls(const struct method_rows *rows)
 	return most;
 }
 
-static void add_table(const struct live *live, size_t columns, struct live_lines *lines)
+static void add_table(const struct layout *layout)
 {
+	const struct live *live = layout->live;
 	struct table table = { .unit = live->unit, .utf8 = live->utf8, .sorted_by = live->key };
 	uint64_t most = most_calls(&live->rows);
 	struct screen_line look = { .style = SCREEN_PLAIN };
 	_cleanup_(text_deinit) struct text text = { 0 };
 
-	table_choose(&table, live->kind == LIVE_TOP, true, columns);
+	table_choose(&table, live->kind == LIVE_TOP, true, layout->columns);
 	table_add_heading(&table, &text);
-	add_heading(live, lines, text_chars(&text), columns);
+	add_line(layout, text_chars(&text), SCREEN_HEADING);
 	look.bar_at = table.bar_at;
 	look.bar_columns = table.bar_columns;
 	for (size_t i = 0; i < live->rows.count; i++) {
@@ -111,27 +109,22 @@ static void add_table(const struct live *live, size_t columns, struct live_lines
 
 		text_clear(&text);
 		table_add_row(&table, &live->rows.list[i], most, &text);
-		columns_add_head(&line, text_chars(&text), columns, live->utf8);
-		take_line(lines, &line, &look);
+		columns_add_head(&line, text_chars(&text), layout->columns, live->utf8);
+		take_line(layout->lines, &line, &look);
 	}
 }
 
 /* Histograms ---------------------------------------------------------------------------------- */
 
-struct drawing {
-	const struct live *live;
-	struct live_lines *lines;
-	size_t columns;
-};
-
 /* "         8 -> 15         : 12345    |bar"; where there is no room for that without its end. */
 static void draw_row(void *ctx, const struct hist_row *row)
 {
-	const struct drawing *drawing = ctx;
-	bool narrow = drawing->columns < BAR_AT + BAR_LEAST;
-	size_t at = narrow ? NARROW_AT : BAR_AT, bar = drawing->columns;
+	const struct layout *layout = ctx;
+	bool narrow = layout->columns < BAR_AT + BAR_LEAST, utf8 = layout->live->utf8;
+	size_t at = narrow ? NARROW_AT : BAR_AT, bar = layout->columns;
 	struct screen_line look = { .bar_at = at };
-	_cleanup_(text_deinit) struct text text = { 0 }, line = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
+	struct text line = { 0 };
 
 	bar = bar > at ? bar - at : 0;
 	bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar;
@@ -140,75 +133,73 @@ static void draw_row(void *ctx, const struct hist_row *row)
 	else
 		text_printf(&text, "%10" PRIu64 " -> %-10" PRIu64 " : %-9" PRIu64 "|", row->low,
 			    row->high, row->count);
-	columns_add_bar(&text, row->most ? (double)row->count / (double)row->most : 0, bar,
-			drawing->live->utf8);
-	columns_add_head(&line, text_chars(&text), drawing->columns, drawing->live->utf8);
+	columns_add_bar(&text, row->most ? (double)row->count / (double)row->most : 0, bar, utf8);
+	columns_add_head(&line, text_chars(&text), layout->columns, utf8);
 	look.bar_columns = bar;
-	take_line(drawing->lines, &line, &look);
+	take_line(layout->lines, &line, &look);
 }
 
 /* The lines of text_add_numbers(). */
-static void add_numbers(const struct drawing *drawing, const struct histogram *histogram,
+static void add_numbers(const struct layout *layout, const struct histogram *histogram,
 			const struct time_scale *scale)
 {
 	_cleanup_(text_deinit) struct text text = { 0 };
 
 	text_add_numbers(&text, histogram, scale);
 	for (char *rest = text.chars, *line; rest && (line = strsep(&rest, "\n")) && *line;)
-		add_line(drawing->live, drawing->lines, line, drawing->columns, SCREEN_PLAIN);
+		add_line(layout, line, SCREEN_PLAIN);
 }
 
-static void add_histogram(struct drawing *drawing, const struct method_row *row)
+static void add_histogram(struct layout *layout, const struct method_row *row)
 {
+	const struct live *live = layout->live;
 	const struct histogram *histogram = row->histogram;
 	const struct time_scale *scale =
-		text_time_scale(drawing->live->unit, histogram_percentile(histogram, 0.5));
+		text_time_scale(live->unit, histogram_percentile(histogram, 0.5));
 	_cleanup_(text_deinit) struct text text = { 0 };
 
-	columns_add(&text, row->name, drawing->columns, drawing->live->utf8);
-	add_line(drawing->live, drawing->lines, text_chars(&text), drawing->columns, SCREEN_TITLE);
+	columns_add(&text, row->name, layout->columns, live->utf8);
+	add_line(layout, text_chars(&text), SCREEN_TITLE);
 	text_clear(&text);
 	text_printf(&text, "     %-19s : %-8s distribution", scale->heading, "count");
-	if (histogram->returned && drawing->columns >= BAR_AT + BAR_LEAST)
-		add_line(drawing->live, drawing->lines, text_chars(&text), drawing->columns,
-			 SCREEN_PLAIN);
+	if (histogram->returned && layout->columns >= BAR_AT + BAR_LEAST)
+		add_line(layout, text_chars(&text), SCREEN_PLAIN);
 	if (histogram->returned)
-		text_hist_rows(histogram, scale, &drawing->live->linear, draw_row, drawing);
-	add_numbers(drawing, histogram, scale);
-	add_line(drawing->live, drawing->lines, "", drawing->columns, SCREEN_PLAIN);
+		text_hist_rows(histogram, scale, &live->linear, draw_row, layout);
+	add_numbers(layout, histogram, scale);
+	add_line(layout, "", SCREEN_PLAIN);
 }
 
-static void add_histograms(const struct live *live, size_t columns, struct live_lines *lines)
+static void add_histograms(struct layout *layout)
 {
 	static const char *const orders[ROWS_KEYS] = {
 		[ROWS_RATE] = "calls a second", [ROWS_CALLS] = "calls", [ROWS_TOTAL] = "total time",
 		[ROWS_MEAN] = "mean",		[ROWS_P99] = "p99",	[ROWS_MAX] = "max",
 		[ROWS_UNWOUND] = "unwound",	[ROWS_NAME] = "name",
 	};
-	struct drawing drawing = { .live = live, .lines = lines, .columns = columns };
+	const struct live *live = layout->live;
 	_cleanup_(text_deinit) struct text text = { 0 };
 
 	text_printf(&text, "METHODS, by %s", orders[live->key]);
-	add_heading(live, lines, text_chars(&text), columns);
+	add_line(layout, text_chars(&text), SCREEN_HEADING);
 	for (size_t i = 0; i < live->rows.count; i++) {
 		if (live->rows.list[i].histogram)
-			add_histogram(&drawing, &live->rows.list[i]);
+			add_histogram(layout, &live->rows.list[i]);
 	}
 }
 
 /* All of it ----------------------------------------------------------------------------------- */
 
 /* What was said last, and the keys, as many as there is room for. */
-static void add_foot(const struct live *live, size_t columns, const char *note,
-		     struct live_lines *lines)
+static void add_foot(const struct layout *layout, const char *note)
 {
 	const char *help = "q quit  space pause  c calls  r rate  n name  arrows";
 
-	if (live->kind != LIVE_COUNTS)
+	if (layout->live->kind != LIVE_COUNTS)
 		help = "q quit  space pause  c calls  r rate  t total  m mean  p p99  x max  "
 		       "u unwound  n name  arrows";
-	add_line(live, lines, note ? note : "", columns, SCREEN_PLAIN);
-	add_line(live, lines, help, columns, SCREEN_HELP);
+	add_line(layout, note ? note : "", SCREEN_PLAIN);
+	add_line(layout, help, SCREEN_HELP);
 }
 
 /* Keep of the lines of the body, from @from on, those that are to be seen. */
@@ -232,23 +223,23 @@ bool live_lay_out(struct live *live, size_t columns, size_t height, const char *
 		  struct live_lines *lines)
 {
 	enum { HEADER = 3, FOOT = 2 };
+	struct layout layout = { .live = live, .lines = lines, .columns = columns };
 	_cleanup_(text_deinit) struct text title = { 0 };
 
 	live_lines_deinit(lines);
 	if (live->paused)
 		text_add(&title, "PAUSED   ");
 	text_add(&title, text_chars(&live->title));
-	add_line(live, lines, text_chars(&title), columns,
-		 live->lossy ? SCREEN_ALERT : SCREEN_TITLE);
-	add_line(live, lines, text_chars(&live->counts), columns, SCREEN_PLAIN);
+	add_line(&layout, text_chars(&title), live->lossy ? SCREEN_ALERT : SCREEN_TITLE);
+	add_line(&layout, text_chars(&live->counts), SCREEN_PLAIN);
 	if (live->kind == LIVE_HISTOGRAMS)
-		add_histograms(live, columns, lines);
+		add_histograms(&layout);
 	else
-		add_table(live, columns, lines);
+		add_table(&layout);
 	cut_body(live, lines, HEADER, height > HEADER + FOOT ? height - HEADER - FOOT : 0);
 	while (!lines->failed && lines->count + FOOT < height)
-		add_line(live, lines, "", columns, SCREEN_PLAIN);
-	add_foot(live, columns, note, lines);
+		add_line(&layout, "", SCREEN_PLAIN);
+	add_foot(&layout, note);
 	if (lines->count > height)
 		drop_lines(lines, height, lines->count - height);
 	return !lines->failed && !live->rows.failed;
