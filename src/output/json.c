@@ -31,7 +31,7 @@ static void add_string(struct text *line, const char *key, const char *s)
 	json_string(line, s);
 }
 
-void json_add_number(struct text *line, const char *key, uint64_t number)
+static void add_number(struct text *line, const char *key, uint64_t number)
 {
 	add_key(line, key);
 	text_add_number(line, number, 0, ' ');
@@ -46,7 +46,7 @@ static void add_null(struct text *line, const char *key)
 static void add_number_if(struct text *line, bool known, const char *key, uint64_t number)
 {
 	if (known)
-		json_add_number(line, key, number);
+		add_number(line, key, number);
 	else
 		add_null(line, key);
 }
@@ -121,9 +121,9 @@ static void add_buckets(struct text *line, const struct histogram *histogram)
 			continue;
 		latency_bucket_bounds(i, &low, &high);
 		open_as(line, NULL, '{');
-		json_add_number(line, "low_ns", low);
-		json_add_number(line, "high_ns", high);
-		json_add_number(line, "count", histogram->buckets[i]);
+		add_number(line, "low_ns", low);
+		add_number(line, "high_ns", high);
+		add_number(line, "count", histogram->buckets[i]);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -151,7 +151,7 @@ static void write_values(struct output *output, const struct output_values *valu
 		struct text *line = begin(output, "value");
 
 		add_string(line, "method", values->method);
-		json_add_number(line, "calls", value->calls);
+		add_number(line, "calls", value->calls);
 		add_value(line, values->value_of, value->value, value->rest);
 		end(output);
 	}
@@ -185,14 +185,14 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	add_string(line, "caller", hist->by == LATENCY_BY_CALLER ? hist->caller : NULL);
 	if (hist->value_of)
 		add_value(line, hist->value_of, hist->caller, hist->rest);
-	json_add_number(line, "count", histogram->returned);
-	json_add_number(line, "sum_ns", histogram->sum_ns);
+	add_number(line, "count", histogram->returned);
+	add_number(line, "sum_ns", histogram->sum_ns);
 	add_number_if(line, any, "min_ns", histogram->min_ns);
 	add_number_if(line, any, "max_ns", histogram->max_ns);
 	add_percentiles(line, histogram, any);
-	json_add_number(line, "unwound", histogram->unwound);
+	add_number(line, "unwound", histogram->unwound);
 	add_number_if(line, hist->by == LATENCY_BY_SITE, "unfinished", histogram->unfinished);
-	json_add_number(line, "not_timed", histogram->untimed);
+	add_number(line, "not_timed", histogram->untimed);
 	add_buckets(line, histogram);
 	if (histogram->linear)
 		add_linear(line, histogram);
@@ -220,7 +220,7 @@ void json_folded(struct output *output, const char *stack, uint64_t count)
 		stack += length + (stack[length] == ';');
 	}
 	text_add_char(line, ']');
-	json_add_number(line, "count", count);
+	add_number(line, "count", count);
 	end(output);
 }
 
@@ -229,12 +229,12 @@ static void write_count(struct output *output, const struct output_count *count)
 	struct text *line = begin(output, "count");
 
 	add_string(line, "method", count->method);
-	json_add_number(line, "calls", count->calls);
+	add_number(line, "calls", count->calls);
 	open_as(line, "bodies", '[');
 	for (size_t i = 0; i < count->body_count; i++) {
 		open_as(line, NULL, '{');
 		add_string(line, "tier", count->bodies[i].tier);
-		json_add_number(line, "calls", count->bodies[i].calls);
+		add_number(line, "calls", count->bodies[i].calls);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -254,6 +254,76 @@ static void write_counts(struct output *output, const struct output_count *count
 		write_count(output, &counts[i]);
 }
 
+static void write_async(struct output *output, const struct output_async *async)
+{
+	struct text *line = &output->line;
+
+	json_begin_hit(output, "async", async->hit);
+	add_number(line, "id", async->id);
+	add_string(line, "outcome", async_outcome_names[async->outcome]);
+	add_key(line, "arguments");
+	text_add(line, async->arguments ? async->arguments : "null");
+	add_string(line, "no_values", async->why);
+	add_string(line, "exception", async->exception);
+	end(output);
+}
+
+static void write_async_total(struct output *output, const struct output_async_total *total)
+{
+	struct text *line = begin(output, "async_total");
+
+	add_string(line, "method", total->method);
+	add_number(line, "started", total->started);
+	add_number(line, "synchronous", total->synchronous);
+	for (int i = 0; i < ASYNC_OUTCOMES; i++)
+		add_number(line, async_outcome_names[i], total->ended[i]);
+	add_number(line, "paired", total->paired);
+	add_number(line, "not_paired", total->not_paired);
+	add_number(line, "unknown_steps", total->unknown);
+	add_number(line, "no_room", total->no_room);
+	add_number_if(line, total->open_known, "open", total->open);
+	add_number_if(line, total->mean_ns, "mean_ns", total->mean_ns);
+	end(output);
+}
+
+/* But for the end of what is within it. */
+static void begin_traced(struct text *to, const struct output_traced *call)
+{
+	text_add_char(to, '{');
+	add_string(to, "method", call->method);
+	add_number(to, "calls", call->calls);
+	add_number(to, "took_ns", call->took_ns);
+	add_number(to, "self_ns", call->self_ns);
+	add_number(to, "unwound", call->unwound);
+	add_number(to, "not_seen", call->unseen);
+	add_number(to, "thread_ended", call->thread_ended);
+	open_as(to, "children", '[');
+}
+
+static void write_trace(struct output *output, const struct output_trace *trace)
+{
+	struct text *line = &output->line;
+
+	json_begin_hit(output, "trace", trace->hit);
+	add_number(line, "missing", trace->missing);
+	add_number(line, "not_followed", trace->not_followed);
+	add_number(line, "left_out", trace->left_out);
+	add_key(line, "root");
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct output_traced *call = &trace->calls[i];
+		uint32_t next = i + 1 < trace->count ? call[1].depth : 0;
+
+		begin_traced(line, call);
+		if (next > call->depth)
+			continue;
+		for (uint32_t depth = call->depth + 1; depth > next; depth--)
+			text_add(line, "]}");
+		if (i + 1 < trace->count)
+			text_add_char(line, ',');
+	}
+	end(output);
+}
+
 static void add_stacks(struct text *line, const struct output_stacks *stacks)
 {
 	if (!stacks) {
@@ -264,10 +334,10 @@ static void add_stacks(struct text *line, const struct output_stacks *stacks)
 	open_as(line, "stack_ends", '{');
 	for (enum stack_end end = 0; end < STACK_ENDS; end++) {
 		if (stacks->ends[end])
-			json_add_number(line, stack_end_name(end), stacks->ends[end]);
+			add_number(line, stack_end_name(end), stacks->ends[end]);
 	}
 	text_add_char(line, '}');
-	json_add_number(line, "guessed_frames", stacks->guessed);
+	add_number(line, "guessed_frames", stacks->guessed);
 }
 
 static void add_shed(struct text *line, const struct output_shed *shed)
@@ -276,8 +346,8 @@ static void add_shed(struct text *line, const struct output_shed *shed)
 	for (; shed && shed->method; shed++) {
 		open_as(line, NULL, '{');
 		add_string(line, "method", shed->method);
-		json_add_number(line, "sampled_out", shed->sampled_out);
-		json_add_number(line, "over_rate", shed->shed);
+		add_number(line, "sampled_out", shed->sampled_out);
+		add_number(line, "over_rate", shed->shed);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -289,8 +359,8 @@ static void add_filtered(struct text *line, const struct output_filtered *filter
 	for (; filtered && filtered->method; filtered++) {
 		open_as(line, NULL, '{');
 		add_string(line, "method", filtered->method);
-		json_add_number(line, "calls", filtered->calls);
-		json_add_number(line, "undecided", filtered->undecided);
+		add_number(line, "calls", filtered->calls);
+		add_number(line, "undecided", filtered->undecided);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -300,10 +370,10 @@ void json_summary(struct output *output, const struct output_summary *summary)
 {
 	struct text *line = begin(output, "summary");
 
-	json_add_number(line, "hits", summary->hits);
+	add_number(line, "hits", summary->hits);
 	open_as(line, "lost", '{');
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
-		json_add_number(line, loss->reason, loss->count);
+		add_number(line, loss->reason, loss->count);
 	text_add_char(line, '}');
 	add_shed(line, summary->shed);
 	add_filtered(line, summary->filtered);
@@ -316,9 +386,9 @@ const struct output_ops json_output = {
 	.site = write_site,
 	.hit = json_hit,
 	.call = json_call,
-	.async = json_async,
-	.async_total = json_async_total,
-	.trace = json_trace,
+	.async = write_async,
+	.async_total = write_async_total,
+	.trace = write_trace,
 	.counts = write_counts,
 	.values = write_values,
 	.hist = write_hist,

@@ -106,11 +106,6 @@ const char *text_rest(const char *rest);
 void text_add_hist_name(struct text *to, const struct output_hist *hist);
 void text_hist(struct output *output, const struct output_hist *hist);
 
-/* What lines of hits begin with: when, and which thread. "1.25 ms", with as many digits as fit. */
-void text_begin_line(struct output *output, const struct hit *hit);
-void text_add_duration(struct text *to, uint64_t ns);
-void text_trace(struct output *output, const struct output_trace *trace);
-
 /* What durations are written in. */
 struct time_scale {
 	const char *heading;
@@ -140,18 +135,9 @@ void text_hist_rows(const struct histogram *histogram, const struct time_scale *
 void text_add_numbers(struct text *to, const struct histogram *histogram,
 		      const struct time_scale *scale);
 void json_string(struct text *to, const char *s);
-
-/* Append a member of an object, with the comma that it takes where others come before it. */
-void json_add_number(struct text *line, const char *key, uint64_t number);
-
 void json_hit(struct output *output, const struct hit *hit);
 void json_begin_hit(struct output *output, const char *type, const struct hit *hit);
-void json_trace(struct output *output, const struct output_trace *trace);
 void json_call(struct output *output, const struct output_call *call);
-void json_async(struct output *output, const struct output_async *async);
-void json_async_total(struct output *output, const struct output_async_total *total);
-void text_async(struct output *output, const struct output_async *async);
-void text_async_total(struct output *output, const struct output_async_total *total);
 
 /* The words for an outcome, in JSON and text. */
 extern const char *const async_outcome_names[ASYNC_OUTCOMES];

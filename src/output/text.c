@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The format for people: hits with their stacks, counts, and histograms (text_histogram.c). Sites
- * are in list.c and dry_run.c.
+ * The format for people: hits with their stacks, calls, traces, counts, and histograms
+ * (text_histogram.c). Sites are in list.c and dry_run.c.
  */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "output/ops.h"
 
@@ -15,6 +16,7 @@ enum {
 	KIND_WIDTH = 9, /* and a space */
 	SECONDS_WIDTH = 5,
 	MICROSECONDS_WIDTH = 6,
+	DURATION_WIDTH = 12,
 
 	/* With more bodies than this, methods without a call only fill the screen. */
 	SHOW_ZERO_MAX = 50,
@@ -173,7 +175,8 @@ static void add_stack(struct text *to, const void *item)
 	text_add_char(to, '\n');
 }
 
-void text_begin_line(struct output *output, const struct hit *hit)
+/* What lines of hits begin with: when, and which thread. */
+static void begin_line(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 	size_t comm;
@@ -195,7 +198,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 
-	text_begin_line(output, hit);
+	begin_line(output, hit);
 	text_add(line, hit->method);
 	text_add(line, " [");
 	text_add(line, hit->tier);
@@ -208,8 +211,8 @@ static void write_hit(struct output *output, const struct hit *hit)
 	output_line(output);
 }
 
-/* In the unit in which it is neither long nor less than 1. */
-void text_add_duration(struct text *to, uint64_t ns)
+/* "1.25 ms": in the unit in which it is neither long nor less than 1. */
+static void add_duration(struct text *to, uint64_t ns)
 {
 	static const struct {
 		const char *name;
@@ -243,14 +246,14 @@ static void add_end(struct text *to, const struct output_call *call)
 	else
 		text_add(to, words[call->fate]);
 	if (call->hit->duration_ns)
-		text_add_duration(to, call->hit->duration_ns);
+		add_duration(to, call->hit->duration_ns);
 }
 
 static void write_call(struct output *output, const struct output_call *call)
 {
 	struct text *line = &output->line;
 
-	text_begin_line(output, call->hit);
+	begin_line(output, call->hit);
 	text_add_printable(line, call->name);
 	text_add_char(line, '(');
 	if (call->arguments)
@@ -270,6 +273,131 @@ static void write_call(struct output *output, const struct output_call *call)
 	text_add_char(line, '\n');
 	if (call->hit->stack)
 		output_render(line, call->hit->stack->rendering, call->hit->stack, add_stack);
+	output_line(output);
+}
+
+/* Asynchronous calls as a whole -------------------------------------------------------------------- */
+
+const char *const async_outcome_names[ASYNC_OUTCOMES] = {
+	[ASYNC_COMPLETED] = "completed",
+	[ASYNC_FAULTED] = "faulted",
+	[ASYNC_CANCELED] = "canceled",
+};
+
+static void write_async(struct output *output, const struct output_async *async)
+{
+	struct text *line = &output->line;
+
+	begin_line(output, async->hit);
+	text_add_printable(line, async->name);
+	text_add_char(line, '(');
+	text_add(line, async->arguments ? async->arguments : async->why ? "..." : "");
+	text_printf(line, ") %s ", async_outcome_names[async->outcome]);
+	if (async->exception) {
+		text_add(line, "by ");
+		text_add_printable(line, async->exception);
+		text_add_char(line, ' ');
+	}
+	text_add(line, "after ");
+	add_duration(line, async->took_ns);
+	text_add(line, " [async]");
+	if (async->why)
+		text_printf(line, " [no values: %s]", async->why);
+	text_add_char(line, '\n');
+	output_line(output);
+}
+
+static void write_async_total(struct output *output, const struct output_async_total *total)
+{
+	struct text *line = &output->line;
+
+	text_add_printable(line, total->method);
+	text_printf(line, ": %" PRIu64 " started (%" PRIu64 " synchronous)", total->started,
+		    total->synchronous);
+	for (int i = 0; i < ASYNC_OUTCOMES; i++)
+		text_printf(line, ", %" PRIu64 " %s", total->ended[i], async_outcome_names[i]);
+	if (total->open_known)
+		text_printf(line, ", %" PRIu64 " open", total->open);
+	if (total->not_paired)
+		text_printf(line, ", %" PRIu64 " not-paired", total->not_paired);
+	if (total->unknown)
+		text_printf(line, ", %" PRIu64 " steps of unknown outcome", total->unknown);
+	if (total->no_room)
+		text_printf(line, ", %" PRIu64 " without room", total->no_room);
+	if (total->mean_ns) {
+		text_add(line, ", mean ");
+		add_duration(line, total->mean_ns);
+	}
+	text_add_char(line, '\n');
+	output_line(output);
+}
+
+/* Traces: a call of a root, and as a tree what was called below it -------------------------------- */
+
+/* The units stand below each other. */
+static void add_aligned(struct text *to, uint64_t ns)
+{
+	_cleanup_(text_deinit) struct text duration = { 0 };
+
+	add_duration(&duration, ns);
+	text_printf(to, "%*s", DURATION_WIDTH, text_chars(&duration));
+}
+
+/* ", 2 left by an exception": of one that is only @what. */
+static void add_ends(struct text *to, uint64_t count, uint64_t calls, const char *what)
+{
+	if (count && calls == 1)
+		text_printf(to, ", %s", what);
+	else if (count)
+		text_printf(to, ", %" PRIu64 " %s", count, what);
+}
+
+/* ", self 1.10 ms, 2 left by an exception". What has nothing within it is all its own. */
+static void add_notes(struct text *to, const struct output_traced *call, bool has_calls)
+{
+	if (has_calls) {
+		text_add(to, ", self ");
+		add_duration(to, call->self_ns);
+	}
+	add_ends(to, call->unwound, call->calls,
+		 call->native ? "left by an exception or a jump" : "left by an exception");
+	add_ends(to, call->thread_ended, call->calls, "under way when the thread ended");
+	add_ends(to, call->unseen, call->calls, "not seen to end");
+}
+
+static void add_missing(struct text *to, uint64_t count, const char *why)
+{
+	if (count)
+		text_printf(to, "        [%" PRIu64 " calls are missing: %s]\n", count, why);
+}
+
+static void write_trace(struct output *output, const struct output_trace *trace)
+{
+	struct text *line = &output->line;
+
+	begin_line(output, trace->hit);
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct output_traced *call = &trace->calls[i];
+		bool has_calls = i + 1 < trace->count && call[1].depth > call->depth;
+
+		if (i)
+			add_aligned(line, call->took_ns);
+		text_printf(line, "%*s", i ? 2 * (int)call->depth : 0, "");
+		text_add(line, call->method);
+		if (i == 0) {
+			text_add(line, " took ");
+			add_duration(line, call->took_ns);
+		}
+		if (call->calls > 1)
+			text_printf(line, " x%" PRIu64, call->calls);
+		add_notes(line, call, has_calls);
+		text_add_char(line, '\n');
+	}
+	add_missing(line, trace->missing, "the ring buffer was full (--buffer makes it larger)");
+	add_missing(line, trace->not_followed,
+		    "too deep, or their exits had no probes when they began");
+	add_missing(line, trace->left_out, "there was no room for more in one trace");
+	text_add_char(line, '\n');
 	output_line(output);
 }
 
@@ -345,9 +473,9 @@ static void write_values(struct output *output, const struct output_values *valu
 const struct output_ops text_output = {
 	.hit = write_hit,
 	.call = write_call,
-	.async = text_async,
-	.async_total = text_async_total,
-	.trace = text_trace,
+	.async = write_async,
+	.async_total = write_async_total,
+	.trace = write_trace,
 	.counts = write_counts,
 	.values = write_values,
 	.hist = text_hist,
