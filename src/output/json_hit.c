@@ -79,12 +79,32 @@ void json_string(struct text *to, const char *s)
 	text_add_char(to, '"');
 }
 
-static void add_number(struct text *to, uint64_t number, bool is_known)
+void json_put_string(struct text *to, const char *before, const char *s)
 {
-	if (is_known)
-		text_add_number(to, number, 0, ' ');
+	text_add(to, before);
+	json_string(to, s);
+}
+
+void json_put_number(struct text *to, const char *before, uint64_t number)
+{
+	text_add(to, before);
+	text_add_number(to, number, 0, ' ');
+}
+
+/* 0: it is not known. */
+static void put_known(struct text *to, const char *before, uint64_t number)
+{
+	if (number)
+		json_put_number(to, before, number);
 	else
-		text_add(to, "null");
+		json_put_string(to, before, NULL);
+}
+
+/* @value is JSON already, or NULL. */
+static void put_value(struct text *to, const char *before, const char *value)
+{
+	text_add(to, before);
+	text_add(to, value ? value : "null");
 }
 
 /* Of a frame that is told by a line there is no offset. */
@@ -97,27 +117,21 @@ static bool has_offset(const struct frame *frame)
 static void add_frame(struct text *to, const void *item)
 {
 	const struct frame *frame = item;
+	uint64_t offset = has_offset(frame) ? frame->offset : frame->address.value;
 
-	text_add(to, "{\"kind\":");
-	json_string(to, frame_kind_name(frame->kind));
-	text_add(to, ",\"name\":");
-	json_string(to, frame->name);
-	text_add(to, ",\"module\":");
-	json_string(to, frame->module);
-	text_add(to, ",\"offset\":");
-	add_number(to, has_offset(frame) ? frame->offset : frame->address.value, true);
-	text_add(to, ",\"file_offset\":");
-	add_number(to, frame->file_offset, frame->in_file);
-	text_add(to, ",\"file\":");
-	json_string(to, frame->source);
-	text_add(to, ",\"line\":");
-	add_number(to, frame->line, frame->line);
-	text_add(to, ",\"column\":");
-	add_number(to, frame->column, frame->column);
-	text_add(to, ",\"made_from\":");
-	json_string(to, frame->made_from);
-	text_add(to, ",\"tier\":");
-	json_string(to, frame->tier);
+	json_put_string(to, "{\"kind\":", frame_kind_name(frame->kind));
+	json_put_string(to, ",\"name\":", frame->name);
+	json_put_string(to, ",\"module\":", frame->module);
+	json_put_number(to, ",\"offset\":", offset);
+	if (frame->in_file)
+		json_put_number(to, ",\"file_offset\":", frame->file_offset);
+	else
+		json_put_string(to, ",\"file_offset\":", NULL);
+	json_put_string(to, ",\"file\":", frame->source);
+	put_known(to, ",\"line\":", frame->line);
+	put_known(to, ",\"column\":", frame->column);
+	json_put_string(to, ",\"made_from\":", frame->made_from);
+	json_put_string(to, ",\"tier\":", frame->tier);
 	text_add(to, frame->inlined ? ",\"inlined\":true" : ",\"inlined\":false");
 }
 
@@ -134,8 +148,7 @@ static void add_stack(struct text *to, const void *item)
 		output_render(to, frame->rendering, frame, add_frame);
 		text_add(to, frame->guessed ? ",\"guessed\":true}" : ",\"guessed\":false}");
 	}
-	text_add(to, "],\"stack_end\":");
-	json_string(to, stack_end_name(stack->end));
+	json_put_string(to, "],\"stack_end\":", stack_end_name(stack->end));
 	text_add(to, "}\n");
 }
 
@@ -145,20 +158,14 @@ void json_begin_hit(struct output *output, const char *type, const struct hit *h
 	uint64_t offset_ns = output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
 	struct text *line = &output->line;
 
-	text_printf(line, "{\"type\":\"%s\",\"time_ns\":", type);
-	add_number(line, hit->time_ns + offset_ns, true);
-	text_add(line, ",\"pid\":");
-	add_number(line, (uint64_t)hit->pid, true);
-	text_add(line, ",\"tid\":");
-	add_number(line, (uint64_t)hit->tid, true);
-	text_add(line, ",\"comm\":");
-	json_string(line, hit->comm);
-	text_add(line, ",\"method\":");
-	json_string(line, hit->method);
-	text_add(line, ",\"tier\":");
-	json_string(line, hit->tier);
-	text_add(line, ",\"duration_ns\":");
-	add_number(line, hit->duration_ns, hit->duration_ns);
+	json_put_string(line, "{\"type\":", type);
+	json_put_number(line, ",\"time_ns\":", hit->time_ns + offset_ns);
+	json_put_number(line, ",\"pid\":", (uint64_t)hit->pid);
+	json_put_number(line, ",\"tid\":", (uint64_t)hit->tid);
+	json_put_string(line, ",\"comm\":", hit->comm);
+	json_put_string(line, ",\"method\":", hit->method);
+	json_put_string(line, ",\"tier\":", hit->tier);
+	put_known(line, ",\"duration_ns\":", hit->duration_ns);
 }
 
 static void end_hit(struct output *output, const struct hit *hit)
@@ -190,17 +197,12 @@ void json_call(struct output *output, const struct output_call *call)
 	struct text *line = &output->line;
 
 	json_begin_hit(output, "call", call->hit);
-	text_add(line, ",\"instance\":");
-	json_string(line, call->is_instance ? call->name : NULL);
-	text_printf(line, ",\"end\":\"%s\",\"arguments\":", ends[call->fate]);
-	text_add(line, call->arguments ? call->arguments : "null");
-	text_add(line, ",\"result\":");
-	text_add(line, call->result ? call->result : "null");
-	text_add(line, ",\"no_values\":");
-	json_string(line, call->why);
-	text_add(line, ",\"exception\":");
-	text_add(line, call->exception ? call->exception : "null");
-	text_add(line, ",\"no_exception\":");
-	json_string(line, call->why_not);
+	json_put_string(line, ",\"instance\":", call->is_instance ? call->name : NULL);
+	json_put_string(line, ",\"end\":", ends[call->fate]);
+	put_value(line, ",\"arguments\":", call->arguments);
+	put_value(line, ",\"result\":", call->result);
+	json_put_string(line, ",\"no_values\":", call->why);
+	put_value(line, ",\"exception\":", call->exception);
+	json_put_string(line, ",\"no_exception\":", call->why_not);
 	end_hit(output, call->hit);
 }

@@ -134,7 +134,11 @@ void text_hist_rows(const struct histogram *histogram, const struct time_scale *
 /* Append what is told of a histogram in numbers, a line or two of it. */
 void text_add_numbers(struct text *to, const struct histogram *histogram,
 		      const struct time_scale *scale);
+
+/* Append @s as JSON, NULL as null. The same of what stands behind @before: a name, say. */
 void json_string(struct text *to, const char *s);
+void json_put_string(struct text *to, const char *before, const char *s);
+void json_put_number(struct text *to, const char *before, uint64_t number);
 void json_hit(struct output *output, const struct hit *hit);
 void json_begin_hit(struct output *output, const char *type, const struct hit *hit);
 void json_call(struct output *output, const struct output_call *call);

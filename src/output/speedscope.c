@@ -55,12 +55,9 @@ static void add_named_frame(struct text *to, const struct frame *frame, const ch
 
 	output_frame_name(&name, frame);
 	text_add(&name, note);
-	text_add(to, "{\"name\":");
-	json_string(to, text_chars(&name));
-	if (file) {
-		text_add(to, ",\"file\":");
-		json_string(to, file);
-	}
+	json_put_string(to, "{\"name\":", text_chars(&name));
+	if (file)
+		json_put_string(to, ",\"file\":", file);
 	if (output_is_told_by_line(frame) && frame->line)
 		text_printf(to, ",\"line\":%" PRIu32 ",\"col\":%" PRIu32, frame->line,
 			    frame->column);
@@ -238,8 +235,7 @@ static void write_profile(struct output *output, const struct thread *thread, co
 	for (size_t i = 0; i < thread->count; i++)
 		sum += thread->samples[i].weight;
 	text_add(line, first ? "\n" : ",\n");
-	text_add(line, "{\"type\":\"sampled\",\"name\":");
-	json_string(line, name);
+	json_put_string(line, "{\"type\":\"sampled\",\"name\":", name);
 	text_printf(line,
 		    ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"samples\":[",
 		    state->timed ? "nanoseconds" : "none", sum);

@@ -29,29 +29,22 @@ static void add_event(struct output *output, const char *phase, const char *name
 	text_add(line, state->any ? ",\n{\"ph\":\"" : "[\n{\"ph\":\"");
 	state->any = true;
 	text_add(line, phase);
-	text_add(line, "\",\"name\":");
-	json_string(line, name);
-}
-
-static void add_number(struct text *to, const char *key, uint64_t number)
-{
-	text_add(to, key);
-	text_add_number(to, number, 0, ' ');
+	json_put_string(line, "\",\"name\":", name);
 }
 
 /* Microseconds; three digits behind the point are nanoseconds. */
 static void add_time(const struct output *output, struct text *to, uint64_t time_ns)
 {
 	time_ns += output->wall_clock ? (uint64_t)output->wall_offset_ns : 0;
-	add_number(to, ",\"ts\":", time_ns / NS_PER_US);
+	json_put_number(to, ",\"ts\":", time_ns / NS_PER_US);
 	text_add_char(to, '.');
 	text_add_number(to, time_ns % NS_PER_US, 3, '0');
 }
 
 static void add_ids(struct text *to, pid_t pid, pid_t tid)
 {
-	add_number(to, ",\"pid\":", (uint64_t)pid);
-	add_number(to, ",\"tid\":", (uint64_t)tid);
+	json_put_number(to, ",\"pid\":", (uint64_t)pid);
+	json_put_number(to, ",\"tid\":", (uint64_t)tid);
 }
 
 /* Threads have the names that they had at their first hit, or at the first with a new one. */
@@ -68,8 +61,7 @@ static void name_thread(struct output *output, const struct hit *hit)
 		return;
 	add_event(output, "M", "thread_name");
 	add_ids(&output->line, hit->pid, hit->tid);
-	text_add(&output->line, ",\"args\":{\"name\":");
-	json_string(&output->line, hit->comm);
+	json_put_string(&output->line, ",\"args\":{\"name\":", hit->comm);
 	text_add(&output->line, "}}");
 	output_line(output);
 }
@@ -108,8 +100,7 @@ static void add_stack(struct text *to, const void *item)
 		else
 			output_render(to, frame->rendering, frame, add_frame);
 	}
-	text_add(to, "],\"stack_end\":");
-	json_string(to, stack_end_name(stack->end));
+	json_put_string(to, "],\"stack_end\":", stack_end_name(stack->end));
 }
 
 /* What a viewer shows of an event that is clicked on. */
@@ -117,13 +108,11 @@ static void add_args(struct output *output, const struct hit *hit)
 {
 	struct text *line = &output->line;
 
-	text_add(line, ",\"args\":{\"tier\":");
-	json_string(line, hit->tier);
+	json_put_string(line, ",\"args\":{\"tier\":", hit->tier);
 	if (hit->duration_ns) {
-		add_number(line, ",\"duration_ns\":", hit->duration_ns);
-		add_number(line, ",\"tid\":", (uint64_t)hit->tid);
-		text_add(line, ",\"comm\":");
-		json_string(line, hit->comm);
+		json_put_number(line, ",\"duration_ns\":", hit->duration_ns);
+		json_put_number(line, ",\"tid\":", (uint64_t)hit->tid);
+		json_put_string(line, ",\"comm\":", hit->comm);
 	}
 	if (hit->stack)
 		output_render(line, hit->stack->rendering, hit->stack, add_stack);
@@ -140,7 +129,7 @@ static void add_call(struct output *output, const char *phase, const struct hit 
 
 	add_event(output, phase, hit->method);
 	text_add(line, ",\"cat\":\"call\"");
-	add_number(line, ",\"id\":\"", state->calls);
+	json_put_number(line, ",\"id\":\"", state->calls);
 	text_add_char(line, '"');
 	add_ids(line, hit->pid, hit->tid);
 	add_time(output, line, time_ns);
@@ -187,12 +176,11 @@ static void write_summary(struct output *output, const struct output_summary *su
 	add_event(output, "i", "place-probe: the end");
 	text_add(line, ",\"cat\":\"summary\",\"s\":\"g\",\"pid\":0,\"tid\":0");
 	add_time(output, line, state->last_ns ? state->last_ns : output->start_ns);
-	add_number(line, ",\"args\":{\"hits\":", summary->hits);
+	json_put_number(line, ",\"args\":{\"hits\":", summary->hits);
 	text_add(line, ",\"lost\":{");
 	for (size_t i = 0; summary->losses[i].reason; i++) {
-		text_add(line, i ? "," : "");
-		json_string(line, summary->losses[i].reason);
-		add_number(line, ":", summary->losses[i].count);
+		json_put_string(line, i ? "," : "", summary->losses[i].reason);
+		json_put_number(line, ":", summary->losses[i].count);
 	}
 	text_add(line, "}}}");
 	output_line(output);
