@@ -49,7 +49,7 @@ struct flame {
 static void add(struct output *output, uint32_t number, uint64_t count, uint64_t time_ns)
 {
 	struct flame *flame = output->state;
-	struct flame_node *node = &flame->tree.nodes[number];
+	struct flame_node *node = (struct flame_node *)flame->tree.nodes.rows + number;
 
 	flame->any = true;
 	node->count[flame_run_of(output)] += count;

@@ -44,11 +44,8 @@ struct flame_node {
 
 struct flame_tree {
 	struct interned frames; /* as they are in the page */
-	struct interned links;	/* parent and frame, whose numbers are those of */
-	struct flame_node *nodes;
-	size_t count;
-	size_t capacity;
-	struct text frame; /* while one is made */
+	struct interned nodes;	/* struct flame_node, by parent and frame */
+	struct text frame;	/* while one is made */
 };
 
 /* Nodes that are always there: of all, and of stacks that there was no room for. */
@@ -69,15 +66,8 @@ void flame_tree_write(const struct flame_tree *tree, struct output *output);
 /* Latencies over time (flame_times.c) --------------------------------------------------------- */
 
 struct flame_times {
-	struct interned
-		labels; /* of run, method, and thread or caller; their numbers are those of */
-	struct flame_row *rows;
-	size_t row_count;
-	size_t row_capacity;
-	struct interned places; /* of row, slice and bucket, whose numbers are those of */
-	uint64_t *cells;	/* how many calls there */
-	size_t cell_count;
-	size_t cell_capacity;
+	struct interned rows;  /* struct flame_row, by run, method, and thread or caller */
+	struct interned cells; /* how many calls, by row, slice and bucket */
 	struct flame_slices {
 		uint64_t *ends_ns; /* after the start; of calls that come singly there are none */
 		size_t count;

@@ -20,13 +20,12 @@ enum {
 };
 
 struct flame_row {
-	enum flame_run run;
 	uint64_t returned;
 	uint64_t unwound;
 	uint64_t untimed;
 	uint64_t unfinished;
 	uint64_t sum_ns;
-	uint64_t min_ns;
+	uint64_t min_ns; /* of those that have returned */
 	uint64_t max_ns;
 	double watched;
 	struct text lower_bound; /* codes, in JSON */
@@ -50,37 +49,24 @@ static uint32_t bucket_of(uint64_t duration_ns)
 }
 
 /* The row of the label in times->label; NULL if there is no room for one more. */
-static struct flame_row *find_row(struct flame_times *times, enum flame_run run, uint32_t *number,
-				  size_t *room)
+static struct flame_row *find_row(struct flame_times *times, uint32_t *number, size_t *room)
 {
-	const struct flame_row row = { .run = run, .min_ns = UINT64_MAX };
+	struct flame_row *row = NULL;
 
-	*number = INTERNED_NONE;
 	if (text_ok(&times->label))
-		*number = interned_add(&times->labels, text_chars(&times->label),
-				       times->label.length, room);
-	if (*number == INTERNED_NONE || *number > times->row_count)
-		return NULL;
-	if (*number == times->row_count &&
-	    (!interned_take(room, sizeof(row)) ||
-	     !vector_add(&times->rows, &times->row_count, &times->row_capacity, row)))
-		return NULL;
-	return &times->rows[*number];
+		row = interned_row(&times->rows, text_chars(&times->label), times->label.length,
+				   sizeof(*row), room);
+	if (row)
+		*number = (uint32_t)(row - (struct flame_row *)times->rows.rows);
+	return row;
 }
 
 static void count(struct flame_times *times, const struct place *place, uint64_t calls,
 		  size_t *room)
 {
-	uint32_t number = interned_add(&times->places, place, sizeof(*place), room);
+	uint64_t *cell = interned_row(&times->cells, place, sizeof(*place), sizeof(*cell), room);
 
-	if (number < times->cell_count) {
-		times->cells[number] += calls;
-		return;
-	}
-	if (number == INTERNED_NONE || number > times->cell_count ||
-	    !interned_take(room, sizeof(calls)) ||
-	    !vector_add(&times->cells, &times->cell_count, &times->cell_capacity, calls))
-		times->dropped += calls;
+	*(cell ? cell : &times->dropped) += calls;
 }
 
 static void label(struct flame_times *times, enum flame_run run, const char *method)
@@ -98,6 +84,17 @@ static void note_bounds(struct flame_row *row, const struct output_hist *hist)
 		text_add(&row->lower_bound, i ? "," : "");
 		flame_string(&row->lower_bound, hist->lower_bound[i]);
 	}
+}
+
+static void add_returned(struct flame_row *row, uint64_t calls, uint64_t sum_ns, uint64_t min_ns,
+			 uint64_t max_ns)
+{
+	if (calls && (!row->returned || min_ns < row->min_ns))
+		row->min_ns = min_ns;
+	if (calls && max_ns > row->max_ns)
+		row->max_ns = max_ns;
+	row->returned += calls;
+	row->sum_ns += sum_ns;
 }
 
 static void add_buckets(struct flame_times *times, const struct histogram *histogram,
@@ -136,20 +133,16 @@ void flame_times_add(struct flame_times *times, const struct output *output,
 		text_add(&times->label, ",\"of\":");
 		flame_string(&times->label, hist->caller);
 	}
-	row = find_row(times, run, &number, room);
+	row = find_row(times, &number, room);
 	if (!row) {
 		times->dropped += histogram->returned;
 		return;
 	}
-	row->returned += histogram->returned;
 	row->unwound += histogram->unwound;
 	row->untimed += histogram->untimed;
 	row->unfinished = histogram->unfinished;
-	row->sum_ns += histogram->sum_ns;
-	if (histogram->returned && histogram->min_ns < row->min_ns)
-		row->min_ns = histogram->min_ns;
-	if (histogram->returned && histogram->max_ns > row->max_ns)
-		row->max_ns = histogram->max_ns;
+	add_returned(row, histogram->returned, histogram->sum_ns, histogram->min_ns,
+		     histogram->max_ns);
 	if (hist->lower_bound)
 		note_bounds(row, hist);
 	add_buckets(times, histogram,
@@ -165,18 +158,13 @@ void flame_times_add_call(struct flame_times *times, enum flame_run run, const s
 
 	times->single = true;
 	label(times, run, hit->method);
-	row = find_row(times, run, &place.row, room);
+	row = find_row(times, &place.row, room);
 	if (!row) {
 		times->dropped++;
 		return;
 	}
-	row->returned++;
-	row->sum_ns += hit->duration_ns;
 	row->watched = 1;
-	if (hit->duration_ns < row->min_ns)
-		row->min_ns = hit->duration_ns;
-	if (hit->duration_ns > row->max_ns)
-		row->max_ns = hit->duration_ns;
+	add_returned(row, 1, hit->duration_ns, hit->duration_ns, hit->duration_ns);
 	count(times, &place, 1, room);
 }
 
@@ -186,18 +174,18 @@ void flame_times_cut(struct flame_times *times, const struct output *output)
 	uint64_t after_ns = output->interval_ns ? (slices->count + 1) * output->interval_ns :
 						  clock_now_ns() - output->start_ns;
 
-	if (times->row_count && !times->single)
+	if (times->rows.count && !times->single)
 		(void)vector_add(&slices->ends_ns, &slices->count, &slices->capacity, after_ns);
 }
 
 void flame_times_deinit(struct flame_times *times)
 {
-	for (size_t i = 0; i < times->row_count; i++)
-		text_deinit(&times->rows[i].lower_bound);
-	interned_deinit(&times->labels);
-	interned_deinit(&times->places);
-	free(times->rows);
-	free(times->cells);
+	struct flame_row *rows = times->rows.rows;
+
+	for (size_t i = 0; i < times->rows.count; i++)
+		text_deinit(&rows[i].lower_bound);
+	interned_deinit(&times->rows);
+	interned_deinit(&times->cells);
 	for (enum flame_run run = 0; run < FLAME_RUNS; run++)
 		free(times->slices[run].ends_ns);
 	text_deinit(&times->label);
@@ -228,15 +216,15 @@ static void write_bounds(const struct output *output)
 
 static void write_row(const struct flame_times *times, struct output *output, size_t i)
 {
-	const struct flame_row *row = &times->rows[i];
+	const struct flame_row *row = (struct flame_row *)times->rows.rows + i;
 
 	fprintf(output->to,
 		"{%s,\"returned\":%" PRIu64 ",\"unwound\":%" PRIu64 ",\"not_timed\":%" PRIu64
 		",\"unfinished\":%" PRIu64 ",\"sum_ns\":%" PRIu64 ",\"min_ns\":%" PRIu64
 		",\"max_ns\":%" PRIu64 ",\"watched\":%.4f,\"lower_bound\":[%s]}",
-		times->labels.items[i].bytes, row->returned, row->unwound, row->untimed,
-		row->unfinished, row->sum_ns, row->returned ? row->min_ns : 0, row->max_ns,
-		row->watched, text_chars(&row->lower_bound));
+		times->rows.items[i].bytes, row->returned, row->unwound, row->untimed,
+		row->unfinished, row->sum_ns, row->min_ns, row->max_ns, row->watched,
+		text_chars(&row->lower_bound));
 }
 
 static void write_ends(const struct flame_slices *slices, const char *key, struct output *output)
@@ -249,6 +237,8 @@ static void write_ends(const struct flame_slices *slices, const char *key, struc
 
 void flame_times_write(const struct flame_times *times, struct output *output)
 {
+	const uint64_t *calls = times->cells.rows;
+
 	fputs("\"latency\":{", output->to);
 	write_bounds(output);
 	if (times->single)
@@ -256,17 +246,17 @@ void flame_times_write(const struct flame_times *times, struct output *output)
 	write_ends(&times->slices[RUN_NOW], "ends_ns", output);
 	write_ends(&times->slices[RUN_BASE], "base_ends_ns", output);
 	fprintf(output->to, ",\n\"dropped\":%" PRIu64 ",\n\"rows\":[", times->dropped);
-	for (size_t i = 0; i < times->row_count; i++) {
+	for (size_t i = 0; i < times->rows.count; i++) {
 		fputs(i ? ",\n" : "\n", output->to);
 		write_row(times, output, i);
 	}
 	fputs("],\n\"cells\":[", output->to);
-	for (size_t i = 0; i < times->cell_count; i++) {
+	for (size_t i = 0; i < times->cells.count; i++) {
 		struct place place;
 
-		memcpy(&place, times->places.items[i].bytes, sizeof(place));
+		memcpy(&place, times->cells.items[i].bytes, sizeof(place));
 		fprintf(output->to, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64, i ? "," : "",
-			place.row, place.slice, place.bucket, times->cells[i]);
+			place.row, place.slice, place.bucket, calls[i]);
 	}
 	fputs("]}", output->to);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/vector.h"
 
 /* How a frame of the page begins; those of functions are frame_kind_name(). */
 #define KIND_THREAD "thread"
@@ -98,23 +97,26 @@ static uint32_t number_of_function(struct flame_tree *tree, const struct frame *
 	return number;
 }
 
+static uint32_t number_of_node(struct flame_tree *tree, uint32_t parent, uint32_t frame,
+			       size_t *room)
+{
+	const struct link link = { parent, frame };
+	struct flame_node *node =
+		interned_row(&tree->nodes, &link, sizeof(link), sizeof(*node), room);
+
+	if (!node)
+		return INTERNED_NONE;
+	node->parent = parent;
+	node->frame = frame;
+	return (uint32_t)(node - (struct flame_node *)tree->nodes.rows);
+}
+
 /* The node of @frame in @parent; INTERNED_NONE, as either may be, if there is no room. */
 static uint32_t step(struct flame_tree *tree, uint32_t parent, uint32_t frame, size_t *room)
 {
-	const struct link link = { parent, frame };
-	const struct flame_node node = { .parent = parent, .frame = frame };
-	uint32_t number;
-
-	if (parent == INTERNED_NONE || frame == INTERNED_NONE)
-		return INTERNED_NONE;
-	number = interned_add(&tree->links, &link, sizeof(link), room);
-	if (number == INTERNED_NONE || number < tree->count)
-		return number;
-	/* Beyond the next there are those that have a number and no node. */
-	if (number > tree->count || !interned_take(room, sizeof(node)) ||
-	    !vector_add(&tree->nodes, &tree->count, &tree->capacity, node))
-		return INTERNED_NONE;
-	return number;
+	return parent == INTERNED_NONE || frame == INTERNED_NONE ?
+		       INTERNED_NONE :
+		       number_of_node(tree, parent, frame, room);
 }
 
 static uint32_t add_thread(struct flame_tree *tree, const struct hit *hit, bool by_tid,
@@ -147,23 +149,18 @@ uint32_t flame_tree_add(struct flame_tree *tree, const struct hit *hit, bool by_
 
 bool flame_tree_init(struct flame_tree *tree)
 {
-	const struct flame_node root = { .parent = INTERNED_NONE };
 	size_t any = SIZE_MAX;
-	const struct link top = { INTERNED_NONE, 0 };
 
-	if (number_of_word(tree, KIND_NOTE, "all", &any) != 0 ||
-	    interned_add(&tree->links, &top, sizeof(top), &any) != FLAME_ROOT ||
-	    !vector_add(&tree->nodes, &tree->count, &tree->capacity, root))
-		return false;
-	return step(tree, FLAME_ROOT, number_of_word(tree, KIND_NOTE, "other stacks", &any),
+	return number_of_word(tree, KIND_NOTE, "all", &any) == 0 &&
+	       number_of_node(tree, INTERNED_NONE, 0, &any) == FLAME_ROOT &&
+	       step(tree, FLAME_ROOT, number_of_word(tree, KIND_NOTE, "other stacks", &any),
 		    &any) == FLAME_OTHERS;
 }
 
 void flame_tree_deinit(struct flame_tree *tree)
 {
 	interned_deinit(&tree->frames);
-	interned_deinit(&tree->links);
-	free(tree->nodes);
+	interned_deinit(&tree->nodes);
 	text_deinit(&tree->frame);
 	*tree = (struct flame_tree){ 0 };
 }
@@ -185,14 +182,16 @@ struct order {
 
 static bool make_order(const struct flame_tree *tree, struct order *order)
 {
-	order->first = malloc(tree->count * sizeof(*order->first));
-	order->next = malloc(tree->count * sizeof(*order->next));
+	const struct flame_node *nodes = tree->nodes.rows;
+
+	order->first = malloc(tree->nodes.count * sizeof(*order->first));
+	order->next = malloc(tree->nodes.count * sizeof(*order->next));
 	if (!order->first || !order->next)
 		return false;
-	memset(order->first, 0xff, tree->count * sizeof(*order->first));
-	memset(order->next, 0xff, tree->count * sizeof(*order->next));
-	for (size_t i = tree->count - 1; i > FLAME_ROOT; i--) {
-		uint32_t *first = &order->first[tree->nodes[i].parent];
+	memset(order->first, 0xff, tree->nodes.count * sizeof(*order->first));
+	memset(order->next, 0xff, tree->nodes.count * sizeof(*order->next));
+	for (size_t i = tree->nodes.count - 1; i > FLAME_ROOT; i--) {
+		uint32_t *first = &order->first[nodes[i].parent];
 
 		order->next[i] = *first;
 		*first = (uint32_t)i;
@@ -204,14 +203,15 @@ static bool make_order(const struct flame_tree *tree, struct order *order)
 static void pack_nodes(const struct flame_tree *tree, const struct order *order,
 		       const bool columns[COLUMNS], struct flame_packing *packing)
 {
+	const struct flame_node *nodes = tree->nodes.rows;
 	uint32_t at = FLAME_ROOT, ended = 0;
 
 	while (at != INTERNED_NONE) {
 		flame_pack(packing, ended);
-		flame_pack(packing, tree->nodes[at].frame);
+		flame_pack(packing, nodes[at].frame);
 		for (unsigned int i = 0; i < COLUMNS; i++) {
 			if (columns[i])
-				flame_pack(packing, column(&tree->nodes[at], i));
+				flame_pack(packing, column(&nodes[at], i));
 		}
 		ended = 0;
 		if (order->first[at] != INTERNED_NONE) {
@@ -219,7 +219,7 @@ static void pack_nodes(const struct flame_tree *tree, const struct order *order,
 			continue;
 		}
 		for (ended = 1; at != FLAME_ROOT && order->next[at] == INTERNED_NONE; ended++)
-			at = tree->nodes[at].parent;
+			at = nodes[at].parent;
 		at = at == FLAME_ROOT ? INTERNED_NONE : order->next[at];
 	}
 }
@@ -227,16 +227,17 @@ static void pack_nodes(const struct flame_tree *tree, const struct order *order,
 static void write_nodes(const struct flame_tree *tree, struct output *output)
 {
 	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
+	const struct flame_node *nodes = tree->nodes.rows;
 	struct flame_packing *packing = flame_pack_begin(output->to);
 	struct order order = { 0 };
 	bool columns[COLUMNS] = { 0 };
 	const char *separator = "";
 
-	for (size_t i = 0; i < tree->count; i++) {
+	for (size_t i = 0; i < tree->nodes.count; i++) {
 		for (unsigned int j = 0; j < COLUMNS; j++)
-			columns[j] |= column(&tree->nodes[i], j) > 0;
+			columns[j] |= column(&nodes[i], j) > 0;
 	}
-	fprintf(output->to, "\"nodes\":{\"count\":%zu,\"columns\":[", tree->count);
+	fprintf(output->to, "\"nodes\":{\"count\":%zu,\"columns\":[", tree->nodes.count);
 	for (unsigned int i = 0; i < COLUMNS; i++) {
 		if (!columns[i])
 			continue;

@@ -53,14 +53,17 @@ static bool grow(struct interned *interned)
 	return true;
 }
 
-static uint32_t add(struct interned *interned, const void *bytes, size_t length, size_t *room)
+static uint32_t add(struct interned *interned, const void *bytes, size_t length, size_t row_bytes,
+		    size_t *room)
 {
 	uint32_t number = (uint32_t)interned->count, *head;
 	struct interned_item *item;
 
 	if (number == INTERNED_NONE || length >= UINT32_MAX || !grow(interned) ||
 	    !vector_reserve(&interned->items, &interned->capacity, interned->count + 1) ||
-	    !interned_take(room, length + ITEM_BYTES))
+	    (row_bytes && !vector_reserve_bytes(&interned->rows, &interned->row_capacity,
+						interned->count + 1, row_bytes)) ||
+	    !interned_take(room, length + ITEM_BYTES + row_bytes))
 		return INTERNED_NONE;
 	item = &interned->items[number];
 	item->bytes = malloc(length + 1);
@@ -76,7 +79,8 @@ static uint32_t add(struct interned *interned, const void *bytes, size_t length,
 	return number;
 }
 
-uint32_t interned_add(struct interned *interned, const void *bytes, size_t length, size_t *room)
+static uint32_t find_or_add(struct interned *interned, const void *bytes, size_t length,
+			    size_t row_bytes, size_t *room)
 {
 	uint32_t at = interned->head_count ? *head_of(interned, bytes, length) : INTERNED_NONE;
 
@@ -86,7 +90,24 @@ uint32_t interned_add(struct interned *interned, const void *bytes, size_t lengt
 		if (item->length == length && memcmp(item->bytes, bytes, length) == 0)
 			return at;
 	}
-	return add(interned, bytes, length, room);
+	return add(interned, bytes, length, row_bytes, room);
+}
+
+uint32_t interned_add(struct interned *interned, const void *bytes, size_t length, size_t *room)
+{
+	return find_or_add(interned, bytes, length, 0, room);
+}
+
+void *interned_row(struct interned *interned, const void *bytes, size_t length, size_t size,
+		   size_t *room)
+{
+	size_t before = interned->count;
+	uint32_t number = find_or_add(interned, bytes, length, size, room);
+	char *row = number == INTERNED_NONE ? NULL : (char *)interned->rows + number * size;
+
+	if (row && interned->count > before)
+		memset(row, 0, size);
+	return row;
 }
 
 void interned_deinit(struct interned *interned)
@@ -95,5 +116,6 @@ void interned_deinit(struct interned *interned)
 		free(interned->items[i].bytes);
 	free(interned->items);
 	free(interned->heads);
+	free(interned->rows);
 	*interned = (struct interned){ 0 };
 }

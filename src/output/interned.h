@@ -24,6 +24,8 @@ struct interned {
 	size_t capacity;
 	uint32_t *heads;
 	size_t head_count; /* a power of two */
+	void *rows;	   /* by number: see interned_row() */
+	size_t row_capacity;
 };
 
 /* Take @bytes from *@room; false if there are not so many. */
@@ -31,6 +33,13 @@ bool interned_take(size_t *room, size_t bytes);
 
 /* The number of these bytes, new or not; INTERNED_NONE if *@room or memory is out. */
 uint32_t interned_add(struct interned *interned, const void *bytes, size_t length, size_t *room);
+
+/*
+ * The row of these bytes: each has one of @size, all 0 at first, which moves when others are added.
+ * NULL if *@room or memory is out for both.
+ */
+void *interned_row(struct interned *interned, const void *bytes, size_t length, size_t size,
+		   size_t *room);
 
 void interned_deinit(struct interned *interned);
 

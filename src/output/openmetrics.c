@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/vector.h"
 #include "latency/latency.h"
 #include "output/interned.h"
 #include "output/ops.h"
@@ -63,16 +62,9 @@ static const struct {
 	[LOST] = { "place_probe_lost", "counter", NULL, "What was lost, by its reason.", "_total" },
 };
 
-/* Each series is known by its labels, and has as many numbers as its family is wide. */
-struct family {
-	struct interned labels;
-	uint64_t *numbers;
-	size_t count;
-	size_t capacity;
-};
-
 struct openmetrics {
-	struct family families[FAMILIES];
+	/* Each series is known by its labels, and has as many numbers as its family is wide. */
+	struct interned families[FAMILIES];
 	struct text labels; /* of the series that is looked for */
 	bool any;
 	bool said; /* that there was no room, for which there is some */
@@ -133,24 +125,12 @@ static struct text *labels_of(struct output *output, const char *method)
 static uint64_t *series(struct output *output, enum family_id id)
 {
 	struct openmetrics *state = output->state;
-	struct family *family = &state->families[id];
-	size_t width = width_of(output, id), bytes = width * sizeof(uint64_t);
-	uint32_t number;
 
 	state->any = true;
 	if (!text_ok(&state->labels))
 		return NULL;
-	number = interned_add(&family->labels, text_chars(&state->labels), state->labels.length,
-			      &output->memory_bytes);
-	if (number < family->count)
-		return &family->numbers[number * width];
-	/* Beyond the next there are those that have a number and no place. */
-	if (number > family->count || !interned_take(&output->memory_bytes, bytes) ||
-	    !vector_reserve(&family->numbers, &family->capacity, (family->count + 1) * width))
-		return NULL;
-	family->count++;
-	memset(&family->numbers[number * width], 0, bytes);
-	return &family->numbers[number * width];
+	return interned_row(&state->families[id], text_chars(&state->labels), state->labels.length,
+			    width_of(output, id) * sizeof(uint64_t), &output->memory_bytes);
 }
 
 static void set(struct output *output, enum family_id id, uint64_t value)
@@ -289,9 +269,9 @@ static void write_series(const struct output *output, struct text *to, enum fami
 			 size_t number)
 {
 	const struct openmetrics *state = output->state;
-	const struct family *family = &state->families[id];
-	const char *labels = family->labels.items[number].bytes;
-	const uint64_t *numbers = &family->numbers[number * width_of(output, id)];
+	const struct interned *family = &state->families[id];
+	const char *labels = family->items[number].bytes;
+	const uint64_t *numbers = (uint64_t *)family->rows + number * width_of(output, id);
 
 	if (id == DURATIONS) {
 		write_histogram(output, to, labels, numbers);
@@ -355,10 +335,8 @@ static void end(struct output *output)
 
 	if (state->any)
 		write_exposition(output);
-	for (enum family_id id = 0; id < FAMILIES; id++) {
-		interned_deinit(&state->families[id].labels);
-		free(state->families[id].numbers);
-	}
+	for (enum family_id id = 0; id < FAMILIES; id++)
+		interned_deinit(&state->families[id]);
 	text_deinit(&state->labels);
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "base/vector.h"
 #include "output/ops.h"
 
 static uint32_t intern_text(struct interned *interned, const struct text *text, size_t *room)
@@ -156,20 +155,11 @@ static struct pprof_values *values_of(struct pprof *pprof, const struct hit *hit
 		.comm = pprof_string(pprof, hit->comm),
 		.tid = hit->tid,
 	};
-	uint32_t number;
 
 	if (sample.stack == PPROF_OTHER_STACKS || sample.comm == INTERNED_NONE)
 		return NULL;
-	number = interned_add(&pprof->samples, &sample, sizeof(sample), &pprof->room);
-	if (number < pprof->value_count)
-		return &pprof->values[number];
-	/* Beyond the next there are those that have a number and no values. */
-	if (number > pprof->value_count ||
-	    !interned_take(&pprof->room, sizeof(struct pprof_values)) ||
-	    !vector_add(&pprof->values, &pprof->value_count, &pprof->value_capacity,
-			((struct pprof_values){ 0 })))
-		return NULL;
-	return &pprof->values[number];
+	return interned_row(&pprof->samples, &sample, sizeof(sample), sizeof(struct pprof_values),
+			    &pprof->room);
 }
 
 static void add_hit(struct output *output, const struct hit *hit)
@@ -222,7 +212,6 @@ static void end(struct output *output)
 	interned_deinit(&pprof->locations);
 	interned_deinit(&pprof->stacks);
 	interned_deinit(&pprof->samples);
-	free(pprof->values);
 	text_deinit(&pprof->string);
 	text_deinit(&pprof->location);
 	text_deinit(&pprof->stack);

@@ -55,10 +55,7 @@ struct pprof {
 	struct interned functions;
 	struct interned locations;
 	struct interned stacks;
-	struct interned samples; /* whose numbers are those of */
-	struct pprof_values *values;
-	size_t value_count;
-	size_t value_capacity;
+	struct interned samples;    /* with their values */
 	struct pprof_values others; /* of those that there was no room for */
 	size_t room;
 	struct text string; /* while they are made: */

@@ -180,8 +180,9 @@ static void put_sample(struct writer *writer, const struct interned_item *stack,
 static void put_samples(struct writer *writer, uint32_t thread, uint32_t tid)
 {
 	const struct pprof *pprof = writer->output->state;
+	const struct pprof_values *values = pprof->samples.rows;
 
-	for (size_t i = 0; i < pprof->value_count; i++) {
+	for (size_t i = 0; i < pprof->samples.count; i++) {
 		Pprof__Label comm_label = PPROF__LABEL__INIT, tid_label = PPROF__LABEL__INIT;
 		Pprof__Label *labels[LABELS] = { &comm_label, &tid_label };
 		struct pprof_sample from;
@@ -191,8 +192,7 @@ static void put_samples(struct writer *writer, uint32_t thread, uint32_t tid)
 		comm_label.str = from.comm;
 		tid_label.key = tid;
 		tid_label.num = from.tid;
-		put_sample(writer, &pprof->stacks.items[from.stack], &pprof->values[i], labels,
-			   LABELS);
+		put_sample(writer, &pprof->stacks.items[from.stack], &values[i], labels, LABELS);
 	}
 	if (pprof->others.count)
 		put_sample(writer, &pprof->stacks.items[PPROF_OTHER_STACKS], &pprof->others, NULL,

@@ -33,10 +33,7 @@ struct thread {
 struct speedscope {
 	struct interned frames; /* as they are in the document, and so are */
 	struct interned stacks;
-	struct interned tids; /* whose numbers are those of */
-	struct thread *threads;
-	size_t thread_count;
-	size_t thread_capacity;
+	struct interned threads; /* by their tids */
 	size_t room;
 	struct thread others; /* of threads that there was no room for */
 	struct text frame;    /* while a stack is made: */
@@ -148,19 +145,17 @@ static uint32_t number_of_stack(struct speedscope *state, const struct hit *hit)
 
 static struct thread *find_thread(struct speedscope *state, const struct hit *hit)
 {
-	uint32_t number = interned_add(&state->tids, &hit->tid, sizeof(hit->tid), &state->room);
-	struct thread thread = { .tid = hit->tid };
+	size_t known = state->threads.count;
+	struct thread *thread = interned_row(&state->threads, &hit->tid, sizeof(hit->tid),
+					     sizeof(*thread), &state->room);
 
-	if (number < state->thread_count)
-		return &state->threads[number];
-	/* Beyond the next there are those that have a number and no thread. */
-	if (number > state->thread_count)
+	if (!thread)
 		return &state->others;
-	snprintf(thread.comm, sizeof(thread.comm), "%s", hit->comm);
-	if (!interned_take(&state->room, sizeof(thread)) ||
-	    !vector_add(&state->threads, &state->thread_count, &state->thread_capacity, thread))
-		return &state->others;
-	return &state->threads[number];
+	if (state->threads.count > known) {
+		thread->tid = hit->tid;
+		snprintf(thread->comm, sizeof(thread->comm), "%s", hit->comm);
+	}
+	return thread;
 }
 
 static bool add_sample(struct speedscope *state, struct thread *thread, uint32_t stack,
@@ -249,18 +244,19 @@ static void write_profile(struct output *output, const struct thread *thread, co
 static void write_profiles(struct output *output)
 {
 	const struct speedscope *state = output->state;
+	const struct thread *threads = state->threads.rows;
 	_cleanup_(text_deinit) struct text name = { 0 };
 
-	for (size_t i = 0; i < state->thread_count; i++) {
+	for (size_t i = 0; i < state->threads.count; i++) {
 		text_clear(&name);
-		text_printf(&name, "%s (%d)", state->threads[i].comm, state->threads[i].tid);
-		write_profile(output, &state->threads[i], text_chars(&name), i == 0);
+		text_printf(&name, "%s (%d)", threads[i].comm, threads[i].tid);
+		write_profile(output, &threads[i], text_chars(&name), i == 0);
 	}
 	/* Of no profile at all its viewer can make nothing. */
-	if (state->others.others || state->thread_count == 0)
+	if (state->others.others || state->threads.count == 0)
 		write_profile(output, &state->others,
 			      state->others.others ? "[other threads]" : "no hits",
-			      state->thread_count == 0);
+			      state->threads.count == 0);
 }
 
 static void write_document(struct output *output)
@@ -305,15 +301,15 @@ static bool begin(struct output *output)
 static void end(struct output *output)
 {
 	struct speedscope *state = output->state;
+	struct thread *threads = state->threads.rows;
 
 	if (state->any)
 		write_document(output);
-	for (size_t i = 0; i < state->thread_count; i++)
-		free(state->threads[i].samples);
-	free(state->threads);
+	for (size_t i = 0; i < state->threads.count; i++)
+		free(threads[i].samples);
 	interned_deinit(&state->frames);
 	interned_deinit(&state->stacks);
-	interned_deinit(&state->tids);
+	interned_deinit(&state->threads);
 	text_deinit(&state->frame);
 	text_deinit(&state->stack);
 	text_deinit(&state->name);

@@ -38,6 +38,29 @@ UNIT_TEST(many)
 	assert_int_equal(interned.count, MANY);
 }
 
+/* Each has a row, and there is room for both or for none. */
+UNIT_TEST(rows)
+{
+	enum { MANY = 1000, ROW_BYTES = 3 * sizeof(uint64_t) };
+	struct interned interned = { 0 };
+	size_t room = SIZE_MAX, some = ROW_BYTES;
+
+	for (uint64_t round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < MANY; i++) {
+			uint64_t *row = interned_row(&interned, &i, sizeof(i), ROW_BYTES, &room);
+
+			assert_non_null(row);
+			assert_ptr_equal(row, (char *)interned.rows + i * ROW_BYTES);
+			assert_int_equal(row[2], round * i);
+			row[2] += i;
+		}
+	}
+	assert_null(interned_row(&interned, "new", 3, ROW_BYTES, &some));
+	assert_int_equal(some, ROW_BYTES);
+	assert_int_equal(interned.count, MANY);
+	interned_deinit(&interned);
+}
+
 /* What is known needs no room; what is new takes more of it than its bytes. */
 UNIT_TEST(room)
 {
