@@ -10,8 +10,7 @@
 
 /* With an output beside it, what each of the two has of it. */
 struct both_kinds {
-	struct both_kinds *next;
-	struct both_kinds **link; /* that leads to it */
+	LIST_ENTRY(both_kinds) others;
 	struct output_kind *own;
 	struct output_kind *beside;
 };
@@ -61,12 +60,8 @@ static struct hit shown_of(struct output *output, const struct hit *hit)
 
 void output_hit(struct output *output, const struct hit *hit)
 {
-	if (!output->beside) {
-		if (output->ops->hit)
-			output->ops->hit(output, hit);
-		return;
-	}
-	output_hit(output->beside, hit);
+	if (output->beside)
+		output_hit(output->beside, hit);
 	if (output->ops->hit) {
 		const struct hit shown = shown_of(output, hit);
 
@@ -117,11 +112,7 @@ struct output_kind *output_kind(struct output *output, const struct hit *hit)
 	shown = shown_of(output, hit);
 	both->own = own_kind(output, &shown);
 	both->beside = output_kind(output->beside, hit);
-	both->next = output->both;
-	both->link = &output->both;
-	if (both->next)
-		both->next->link = &both->next;
-	output->both = both;
+	LIST_INSERT_HEAD(&output->both, both, others);
 	return (struct output_kind *)both;
 }
 
@@ -160,18 +151,14 @@ void output_kind_release(struct output *output, struct output_kind *kind)
 	own_release(output, both->own);
 	if (both->beside)
 		output_kind_release(output->beside, both->beside);
-	*both->link = both->next;
-	if (both->next)
-		both->next->link = both->link;
+	LIST_REMOVE(both, others);
 	free(both);
 }
 
 void output_forget_kinds(struct output *output)
 {
-	while (output->both) {
-		struct both_kinds *both = output->both;
-
-		output->both = both->next;
+	for (struct both_kinds *both; (both = LIST_FIRST(&output->both));) {
+		LIST_REMOVE(both, others);
 		free(both);
 	}
 }

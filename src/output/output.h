@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "base/text.h"
@@ -21,7 +22,6 @@
 
 struct error;
 struct histogram;
-struct both_kinds;
 struct output_ops;
 
 /* The records. Strings belong to the caller; lists of strings end with NULL ------------------- */
@@ -242,16 +242,16 @@ struct output_status {
 struct output {
 	FILE *to;
 	const struct output_ops *ops;
-	void *state;		 /* of the format */
-	struct output *beside;	 /* that gets all records too, with nothing left out; or NULL */
-	struct both_kinds *both; /* with that: the kinds that there are */
-	size_t memory_bytes;	 /* that are left for what a format keeps */
-	const char *path;	 /* of @to; NULL: it is standard output */
-	const char *whole_path;	 /* of a format that is read as a whole: where it goes; or NULL */
-	char *buffer;		 /* of the same */
-	struct text line;	 /* of the record that is written */
-	uint64_t left_out;	 /* hits that a format knows only to be others, for want of room */
-	int problem;		 /* the first time that something could not be written: -errno */
+	void *state;	       /* of the format */
+	struct output *beside; /* that gets all records too, with nothing left out; or NULL */
+	LIST_HEAD(output_kinds, both_kinds) both; /* with that: the kinds that there are */
+	size_t memory_bytes;			  /* that are left for what a format keeps */
+	const char *path;			  /* of @to; NULL: it is standard output */
+	const char *whole_path; /* of a format that is read as a whole: where it goes; or NULL */
+	char *buffer;		/* of the same */
+	struct text line;	/* of the record that is written */
+	uint64_t left_out;	/* hits that a format knows only to be others, for want of room */
+	int problem;		/* the first time that something could not be written: -errno */
 	bool wall_clock;
 	bool verbose;
 	bool by_tid;	       /* stacks of two threads are never the same */
