@@ -116,7 +116,7 @@ static void cut(struct output *output)
 
 /* What was traced ----------------------------------------------------------------------------- */
 
-static void add_strings(struct text *to, const char *key, char *const *list, size_t count)
+static void add_strings(struct text *to, const char *key, const char *const *list, size_t count)
 {
 	text_printf(to, ",\"%s\":[", key);
 	for (size_t i = 0; i < count && list[i]; i++) {
@@ -148,9 +148,9 @@ static void write_run(struct output *output, const struct output_run *run)
 	text_clear(to);
 	text_printf(to, "\"pid\":%d,\"name\":", (int)run->pid);
 	flame_string(to, run->name);
-	add_strings(to, "patterns", run->patterns, run->pattern_count);
+	add_strings(to, "patterns", (const char *const *)run->patterns, run->pattern_count);
 	if (run->command)
-		add_strings(to, "command", run->command, SIZE_MAX);
+		add_strings(to, "command", (const char *const *)run->command, SIZE_MAX);
 	text_printf(to, ",\"began_ms\":%" PRId64 ",\"duration_ns\":%" PRIu64, began_ns / 1000000,
 		    run->duration_ns);
 	add_tiers(to, run->tiers);
@@ -192,19 +192,11 @@ static void write_summary(struct output *output, const struct output_summary *su
 {
 	struct flame *flame = output->state;
 	struct text *to = &flame->summaries[flame_run_of(output)];
-	size_t codes = 0;
 
 	flame->any = true;
-	while (summary->lower_bound[codes])
-		codes++;
 	text_printf(to, "\"hits\":%" PRIu64, summary->hits);
 	add_losses(to, summary->losses);
-	text_add(to, ",\"lower_bound\":[");
-	for (size_t i = 0; i < codes; i++) {
-		text_add(to, i ? "," : "");
-		flame_string(to, summary->lower_bound[i]);
-	}
-	text_add_char(to, ']');
+	add_strings(to, "lower_bound", summary->lower_bound, SIZE_MAX);
 	add_shed(to, summary->shed);
 	if (summary->stacks)
 		add_stacks(to, summary->stacks);
