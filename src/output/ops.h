@@ -77,6 +77,26 @@ void output_add_utf8(struct text *to, const char *s);
 bool output_known_number(const struct rendering *rendering, uint32_t *number);
 void output_keep_number(struct rendering *rendering, uint32_t number);
 
+/*
+ * The number of the stack of @hit: one that was kept, or what @make comes to, which is kept unless
+ * it is 0, that of all stacks that there is no room for.
+ */
+static inline uint32_t output_stack_number(const struct hit *hit, void *state,
+					   uint32_t (*make)(void *state, const struct hit *hit))
+{
+	/* One without frames has the method's, which is not the stack's own. */
+	bool kept = hit->stack && hit->stack->count;
+	struct rendering *rendering = kept ? hit->stack->rendering : NULL;
+	uint32_t number;
+
+	if (output_known_number(rendering, &number))
+		return number;
+	number = make(state, hit);
+	if (number)
+		output_keep_number(rendering, number);
+	return number;
+}
+
 /* Append @reason and count of each, or "nothing". */
 void output_add_losses(struct text *to, const struct output_loss *losses);
 

@@ -122,8 +122,9 @@ static bool add_frames(struct pprof *pprof, const struct hit *hit)
 	return !stack || stack->end == STACK_WHOLE || add_note(pprof, stack_end_name(stack->end));
 }
 
-static uint32_t make_stack(struct pprof *pprof, const struct hit *hit)
+static uint32_t make_stack(void *state, const struct hit *hit)
 {
+	struct pprof *pprof = state;
 	uint32_t number = INTERNED_NONE;
 
 	text_clear(&pprof->stack);
@@ -132,26 +133,11 @@ static uint32_t make_stack(struct pprof *pprof, const struct hit *hit)
 	return number == INTERNED_NONE ? PPROF_OTHER_STACKS : number;
 }
 
-static uint32_t stack_of(struct pprof *pprof, const struct hit *hit)
-{
-	/* One without frames has the method's, which is not the stack's own. */
-	bool kept = hit->stack && hit->stack->count;
-	struct rendering *rendering = kept ? hit->stack->rendering : NULL;
-	uint32_t number;
-
-	if (output_known_number(rendering, &number))
-		return number;
-	number = make_stack(pprof, hit);
-	if (number != PPROF_OTHER_STACKS)
-		output_keep_number(rendering, number);
-	return number;
-}
-
 /* The values of what is alike in all but its time; NULL if there is no room. */
 static struct pprof_values *values_of(struct pprof *pprof, const struct hit *hit)
 {
 	const struct pprof_sample sample = {
-		.stack = stack_of(pprof, hit),
+		.stack = output_stack_number(hit, pprof, make_stack),
 		.comm = pprof_string(pprof, hit->comm),
 		.tid = hit->tid,
 	};

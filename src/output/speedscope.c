@@ -112,35 +112,21 @@ static bool add_frames(struct speedscope *state, const struct hit *hit)
 	return (stack && stack->count) || add_one(state, &method);
 }
 
-static uint32_t make_stack(struct speedscope *state, const struct hit *hit)
+static uint32_t make_stack(void *ctx, const struct hit *hit)
 {
-	text_clear(&state->stack);
-	text_add_char(&state->stack, '[');
-	if (!add_frames(state, hit))
-		return OTHER_STACKS;
-	text_add_char(&state->stack, ']');
-	if (!text_ok(&state->stack))
-		return OTHER_STACKS;
-	return interned_add(&state->stacks, text_chars(&state->stack), state->stack.length,
-			    &state->room);
-}
+	struct speedscope *state = ctx;
+	struct text *stack = &state->stack;
+	uint32_t number = INTERNED_NONE;
 
-/* What is kept of a stack that comes again is its number. */
-static uint32_t number_of_stack(struct speedscope *state, const struct hit *hit)
-{
-	/* One without frames has the method's, which is not the stack's own. */
-	bool kept = hit->stack && hit->stack->count;
-	struct rendering *rendering = kept ? hit->stack->rendering : NULL;
-	uint32_t number;
-
-	if (output_known_number(rendering, &number))
-		return number;
-	number = make_stack(state, hit);
-	if (number == INTERNED_NONE)
-		return OTHER_STACKS;
-	if (number != OTHER_STACKS)
-		output_keep_number(rendering, number);
-	return number;
+	text_clear(stack);
+	text_add_char(stack, '[');
+	if (add_frames(state, hit)) {
+		text_add_char(stack, ']');
+		if (text_ok(stack))
+			number = interned_add(&state->stacks, text_chars(stack), stack->length,
+					      &state->room);
+	}
+	return number == INTERNED_NONE ? OTHER_STACKS : number;
 }
 
 static struct thread *find_thread(struct speedscope *state, const struct hit *hit)
@@ -181,7 +167,7 @@ static void write_hit(struct output *output, const struct hit *hit)
 
 	state->any = true;
 	state->timed |= hit->duration_ns > 0;
-	if (add_sample(state, thread, number_of_stack(state, hit), weight))
+	if (add_sample(state, thread, output_stack_number(hit, state, make_stack), weight))
 		return;
 	thread->others += weight;
 	output->left_out++;
