@@ -114,13 +114,6 @@ static void add_function(struct text *to, const struct frame *frame)
 	add_line(to, frame);
 }
 
-/* What V8 has told of: only there it may be without a name. */
-static bool is_script(const struct frame *frame)
-{
-	return frame->kind == FRAME_V8 || frame->tier ||
-	       (frame->source && frame->kind != FRAME_DOTNET && frame->kind != FRAME_NATIVE);
-}
-
 /*
  * "        dotnet   NAME+0xOFFSET (MODULE)": what the code is stands first, so frames are aligned.
  */
@@ -130,7 +123,7 @@ static void add_frame(struct text *to, const void *item)
 	const char *kind = frame->kind == FRAME_V8 ? "js" : frame_kind_name(frame->kind);
 
 	text_printf(to, "        %-*s", KIND_WIDTH, kind);
-	if (is_script(frame)) {
+	if (frame_is_script(frame)) {
 		add_script_frame(to, frame);
 	} else if (frame->name && frame->name[0] == '[') {
 		/* A kind of frame, and no function that anything could be an offset of. */
@@ -167,7 +160,7 @@ static void add_stack(struct text *to, const void *item)
 
 		output_render(to, frame->rendering, frame, add_frame);
 		/* Of JavaScript its own stack traces do not say it. */
-		if (frame->inlined && !is_script(frame))
+		if (frame->inlined && !frame_is_script(frame))
 			text_add(to, " [inlined]");
 		text_add(to, frame->guessed ? " [guessed]\n" : "\n");
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "record/numbers.h"
 #include "record/reading.h"
 
@@ -20,9 +21,10 @@ void read_facts(struct record_reader *reader, struct cursor *c)
 {
 	struct record_facts *facts = &reader->facts;
 	uint64_t mode, by, count;
+	const char **patterns;
 
-	facts->version = reader->version = copy_of(reader, read_printable(&reader->tables, c));
-	facts->machine = reader->machine = copy_of(reader, read_printable(&reader->tables, c));
+	facts->version = copy_of(reader, read_printable(&reader->tables, c));
+	facts->machine = copy_of(reader, read_printable(&reader->tables, c));
 	facts->cpus = (uint32_t)number_take(c);
 	mode = number_take(c);
 	by = number_take(c);
@@ -36,24 +38,23 @@ void read_facts(struct record_reader *reader, struct cursor *c)
 	facts->wall_offset_ns = number_take_signed(c);
 	facts->zone_s = number_take_signed(c);
 	count = number_take(c);
-	c->bad |= mode >= MODES || by > LATENCY_BY_CALLER || count > cursor_left(c) ||
+	c->bad |= mode >= MODES || by > LATENCY_BY_CALLER ||
 		  facts->linear.max_ns < facts->linear.min_ns ||
 		  (facts->linear.step_ns &&
 		   (facts->linear.max_ns - facts->linear.min_ns) / facts->linear.step_ns >
 			   RECORD_LIST_MAX);
+	patterns = read_list(&reader->tables, c, count, sizeof(*patterns));
+	facts->patterns = patterns;
 	if (!cursor_ok(c))
 		return;
 	facts->mode = (enum mode)mode;
 	facts->by = (enum latency_by)by;
-	reader->patterns = calloc((size_t)count + 1, sizeof(*reader->patterns));
-	reader->tables.no_memory |= !reader->patterns;
-	for (size_t i = 0; reader->patterns && i < count; i++) {
+	for (size_t i = 0; patterns && i < count; i++) {
 		char *pattern = copy_of(reader, read_printable(&reader->tables, c));
 
 		if (pattern)
-			reader->patterns[facts->pattern_count++] = pattern;
+			patterns[facts->pattern_count++] = pattern;
 	}
-	facts->patterns = reader->patterns;
 	reader->last_ns = facts->start_ns;
 }
 
@@ -72,12 +73,10 @@ void read_target(struct record_reader *reader, struct cursor *c)
 		return;
 	memcpy(bytes, line.size ? line.start : (const uint8_t *)"", line.size);
 	bytes[line.size] = '\0';
-	free(reader->comm);
-	free(reader->command_line);
-	reader->comm = copy_of(reader, comm);
-	reader->command_line = bytes;
+	free((char *)reader->process.comm);
+	free((char *)reader->process.command_line);
 	reader->process.pid = pid;
-	reader->process.comm = reader->comm;
+	reader->process.comm = copy_of(reader, comm);
 	reader->process.command_line = bytes;
 	reader->process.command_line_bytes = line.size;
 }
@@ -85,10 +84,10 @@ void read_target(struct record_reader *reader, struct cursor *c)
 void read_run(struct record_reader *reader, struct cursor *c)
 {
 	struct output_run run = { .pid = (pid_t)number_take(c),
-				  .patterns = (char *const *)reader->patterns,
+				  .patterns = (char *const *)reader->facts.patterns,
 				  .pattern_count = reader->facts.pattern_count };
-	struct output_tier *tiers;
-	const char **command;
+	_cleanup_free_ struct output_tier *tiers = NULL;
+	_cleanup_free_ const char **command = NULL;
 	size_t words;
 	uint64_t count;
 
@@ -97,9 +96,7 @@ void read_run(struct record_reader *reader, struct cursor *c)
 	run.command = (char *const *)command;
 	run.duration_ns = number_take(c);
 	count = number_take(c);
-	c->bad |= count > cursor_left(c);
-	tiers = cursor_ok(c) ? calloc((size_t)count + 1, sizeof(*tiers)) : NULL;
-	reader->tables.no_memory |= cursor_ok(c) && !tiers;
+	tiers = read_list(&reader->tables, c, count, sizeof(*tiers));
 	for (size_t i = 0; tiers && i < count; i++) {
 		tiers[i].tier = read_printable(&reader->tables, c);
 		tiers[i].bodies = number_take(c);
@@ -109,8 +106,6 @@ void read_run(struct record_reader *reader, struct cursor *c)
 	run.tiers = tiers;
 	if (cursor_ok(c) && !reader->tables.no_memory)
 		output_run(reader->output, &run);
-	free(tiers);
-	free(command);
 }
 
 void read_mapping(struct record_reader *reader, struct cursor *c)

@@ -22,13 +22,6 @@ static double take_double(struct cursor *c)
 	return value >= 0 && value <= 1 ? value : 0;
 }
 
-static bool is_counting(const struct record_reader *reader)
-{
-	const struct record_view *view = reader->view;
-
-	return view->mode == MODE_COUNT || (view->mode == MODE_HIST && !view->slow_ns);
-}
-
 /* Hits ---------------------------------------------------------------------------------------- */
 
 static void count_stack(struct record_reader *reader, enum stack_end end, uint64_t guessed,
@@ -66,7 +59,8 @@ static void read_hit(struct record_reader *reader, struct cursor *c)
 {
 	const struct hit hit = take_hit(reader, c);
 
-	if (!cursor_ok(c) || is_counting(reader) || hit.duration_ns < reader->view->slow_ns)
+	if (!cursor_ok(c) || read_is_counting(reader->view) ||
+	    hit.duration_ns < reader->view->slow_ns)
 		return;
 	output_hit(reader->output, &hit);
 	if (hit.stack)
@@ -82,6 +76,13 @@ static void release(struct record_reader *reader, struct read_kind *kind)
 	*kind = (struct read_kind){ 0 };
 }
 
+void read_release_kinds(struct record_reader *reader)
+{
+	for (size_t i = 0; i < reader->kind_count; i++)
+		release(reader, &reader->kinds[i]);
+	reader->kind_count = 0;
+}
+
 static void read_kind(struct record_reader *reader, struct cursor *c)
 {
 	uint64_t number = number_take(c);
@@ -94,7 +95,7 @@ static void read_kind(struct record_reader *reader, struct cursor *c)
 		return;
 	}
 	hit = take_hit(reader, c);
-	if (!cursor_ok(c) || is_counting(reader))
+	if (!cursor_ok(c) || read_is_counting(reader->view))
 		return;
 	if (number == reader->kind_count &&
 	    !vector_add(&reader->kinds, &reader->kind_count, &reader->kind_capacity, none)) {
@@ -117,7 +118,7 @@ static void read_kind_count(struct record_reader *reader, struct cursor *c)
 	uint64_t number = number_take(c), count = number_take(c);
 	const struct read_kind *kind = NULL;
 
-	if (!cursor_ok(c) || is_counting(reader))
+	if (!cursor_ok(c) || read_is_counting(reader->view))
 		return;
 	if (number) {
 		kind = number <= reader->kind_count ? &reader->kinds[number - 1] : NULL;
@@ -136,7 +137,7 @@ static void read_kind_release(struct record_reader *reader, struct cursor *c)
 {
 	uint64_t number = number_take(c);
 
-	if (!cursor_ok(c) || is_counting(reader))
+	if (!cursor_ok(c) || read_is_counting(reader->view))
 		return;
 	if (number >= reader->kind_count || !reader->kinds[number].used)
 		c->bad = true;
@@ -159,17 +160,9 @@ static struct output_body *take_bodies(struct record_reader *reader, struct curs
 				       size_t *count)
 {
 	uint64_t number = number_take(c);
-	struct output_body *bodies = NULL;
+	struct output_body *bodies = read_list(&reader->tables, c, number, sizeof(*bodies));
 
-	*count = 0;
-	/* Each has two bytes at least. */
-	if (number > cursor_left(c)) {
-		c->bad = true;
-		return NULL;
-	}
-	bodies = calloc((size_t)number + 1, sizeof(*bodies));
-	reader->tables.no_memory |= !bodies;
-	for (; bodies && *count < number; ++*count) {
+	for (*count = 0; bodies && *count < number; ++*count) {
 		bodies[*count].tier = read_printable(&reader->tables, c);
 		bodies[*count].calls = number_take(c);
 	}
@@ -213,10 +206,11 @@ static void judge(struct record_reader *reader, const char *const *lower_bound)
 	}
 }
 
-static void read_counts_end(struct record_reader *reader)
+static void read_counts_end(struct record_reader *reader, struct cursor *c)
 {
 	struct read_counts *counts = &reader->counts;
 
+	(void)c;
 	if (reader->view->mode == MODE_COUNT && is_wanted(reader)) {
 		judge(reader, counts->count ? counts->list[0].lower_bound : NULL);
 		output_counts(reader->output, counts->list, counts->count);
@@ -242,11 +236,11 @@ static void take_buckets(struct cursor *c, uint64_t *buckets, size_t count)
 static void take_histogram(struct record_reader *reader, struct cursor *c,
 			   struct histogram *histogram)
 {
-	size_t ranges = (size_t)(reader->facts.linear.step_ns ? (reader->facts.linear.max_ns -
-								 reader->facts.linear.min_ns +
-								 reader->facts.linear.step_ns -
-								 1) / reader->facts.linear.step_ns :
-								0);
+	const struct hist_range *range = &reader->facts.linear;
+	size_t ranges = range->step_ns ?
+				(size_t)((range->max_ns - range->min_ns + range->step_ns - 1) /
+					 range->step_ns) :
+				0;
 	uint64_t linear;
 
 	histogram->returned = number_take(c);
@@ -288,7 +282,7 @@ static void read_hist(struct record_reader *reader, struct cursor *c)
 	_cleanup_free_ struct histogram *histogram = calloc(1, sizeof(*histogram));
 	struct output_hist hist = { .method = read_printable(&reader->tables, c) };
 	uint64_t by = number_take(c);
-	const char **codes;
+	_cleanup_free_ const char **codes = NULL;
 	size_t code_count;
 
 	c->bad |= by > LATENCY_BY_CALLER;
@@ -307,16 +301,14 @@ static void read_hist(struct record_reader *reader, struct cursor *c)
 			give_hist(reader, &hist, histogram);
 		free(histogram->linear);
 	}
-	free(codes);
 }
 
 bool read_play_totals(struct record_reader *reader)
 {
-	struct cursor c = cursor_over((struct span){ (const uint8_t *)text_chars(&reader->totals),
-						     reader->totals.length }),
-		      body;
+	const struct span totals = { (const uint8_t *)text_chars(&reader->totals),
+				     reader->totals.length };
+	struct cursor c = cursor_over(totals), body;
 	enum record_tag tag;
-
 	bool good = true;
 
 	reader->playing_totals = true;
@@ -360,7 +352,7 @@ static void read_site(struct record_reader *reader, struct cursor *c)
 {
 	struct read_tables *tables = &reader->tables;
 	struct output_site site = { 0 };
-	const char **names, **inliners;
+	_cleanup_free_ const char **names = NULL, **inliners = NULL;
 	size_t count;
 
 	take_flags(&site, number_take(c));
@@ -389,14 +381,13 @@ static void read_site(struct record_reader *reader, struct cursor *c)
 	if (cursor_ok(c) && !tables->no_memory &&
 	    (reader->view->mode == MODE_LIST || reader->view->mode == MODE_DRY_RUN))
 		output_site(reader->output, &site);
-	free(names);
-	free(inliners);
 }
 
 /* --------------------------------------------------------------------------------------------- */
 
-static void read_kept(struct record_reader *reader)
+static void read_kept(struct record_reader *reader, struct cursor *c)
 {
+	(void)c;
 	if (!reader->view->intervals)
 		return;
 	output_kept(reader->output);
@@ -405,39 +396,20 @@ static void read_kept(struct record_reader *reader)
 
 void read_record(struct record_reader *reader, enum record_tag tag, struct cursor *c)
 {
-	switch (tag) {
-	case RECORD_HIT:
-		read_hit(reader, c);
-		break;
-	case RECORD_KIND:
-		read_kind(reader, c);
-		break;
-	case RECORD_KIND_COUNT:
-		read_kind_count(reader, c);
-		break;
-	case RECORD_KIND_RELEASE:
-		read_kind_release(reader, c);
-		break;
-	case RECORD_COUNT:
-		read_count(reader, c);
-		break;
-	case RECORD_COUNTS_END:
-		read_counts_end(reader);
-		break;
-	case RECORD_HIST:
-		read_hist(reader, c);
-		break;
-	case RECORD_KEPT:
-		read_kept(reader);
-		break;
-	case RECORD_SITE:
-		read_site(reader, c);
-		break;
-	case RECORD_RUN:
-		read_run(reader, c);
-		break;
-	default:
-		/* Of a later version of the format. */
-		break;
-	}
+	static void (*const readers[])(struct record_reader * reader, struct cursor * c) = {
+		[RECORD_HIT] = read_hit,
+		[RECORD_KIND] = read_kind,
+		[RECORD_KIND_COUNT] = read_kind_count,
+		[RECORD_KIND_RELEASE] = read_kind_release,
+		[RECORD_COUNT] = read_count,
+		[RECORD_COUNTS_END] = read_counts_end,
+		[RECORD_HIST] = read_hist,
+		[RECORD_KEPT] = read_kept,
+		[RECORD_SITE] = read_site,
+		[RECORD_RUN] = read_run,
+	};
+
+	/* Else it is of a later version of the format. */
+	if (tag < sizeof(readers) / sizeof(readers[0]) && readers[tag])
+		readers[tag](reader, c);
 }

@@ -114,8 +114,7 @@ void read_strings(struct read_tables *tables, struct cursor *c, bool printable, 
 		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
 }
 
-/* How many there are of what has three bytes at least, with room for one more. */
-static void *begin_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size)
+void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size)
 {
 	void *list = NULL;
 
@@ -130,7 +129,7 @@ static void *begin_list(struct read_tables *tables, struct cursor *c, uint64_t c
 struct output_shed *read_shed(struct read_tables *tables, struct cursor *c)
 {
 	uint64_t count = number_take(c);
-	struct output_shed *shed = begin_list(tables, c, count, sizeof(*shed));
+	struct output_shed *shed = read_list(tables, c, count, sizeof(*shed));
 
 	for (uint64_t i = 0; shed && i < count; i++) {
 		shed[i].method = read_printable(tables, c);
@@ -144,7 +143,7 @@ struct output_shed *read_shed(struct read_tables *tables, struct cursor *c)
 struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c)
 {
 	uint64_t count = cursor_left(c) ? number_take(c) : 0;
-	struct output_filtered *filtered = begin_list(tables, c, count, sizeof(*filtered));
+	struct output_filtered *filtered = read_list(tables, c, count, sizeof(*filtered));
 
 	for (uint64_t i = 0; filtered && i < count; i++) {
 		filtered[i].method = read_printable(tables, c);
@@ -185,13 +184,6 @@ static void add_string(struct read_tables *tables, struct cursor *c)
 	}
 }
 
-/* Names of others are printable where they come from, and are written as they are. */
-static bool is_script(const struct frame *frame)
-{
-	return frame->kind == FRAME_V8 || frame->tier ||
-	       (frame->source && frame->kind != FRAME_DOTNET && frame->kind != FRAME_NATIVE);
-}
-
 static void add_frame(struct read_tables *tables, struct cursor *c)
 {
 	struct frame frame = { .kind = FRAME_UNKNOWN };
@@ -213,7 +205,8 @@ static void add_frame(struct read_tables *tables, struct cursor *c)
 	frame.column = (uint32_t)number_take(c);
 	frame.made_from = read_printable_or_null(tables, c);
 	frame.tier = read_printable_or_null(tables, c);
-	if (!is_script(&frame))
+	/* Names of others are printable where they come from, and are written as they are. */
+	if (!frame_is_script(&frame))
 		frame.name = read_printable_or_null(tables, &name);
 	if (cursor_ok(c) &&
 	    !vector_add(&tables->frames, &tables->frame_count, &tables->frame_capacity, frame))

@@ -73,11 +73,6 @@ static bool is_of_stacks(const char *reason)
 	return strcmp(reason, "v8-moved") == 0;
 }
 
-static bool is_counting(const struct record_view *view)
-{
-	return view->mode == MODE_COUNT || (view->mode == MODE_HIST && !view->slow_ns);
-}
-
 /* What it has of losses, with what there was no room for in its place (session/report.c). */
 static size_t take_losses(struct record_reader *reader, struct cursor *c,
 			  struct output_loss losses[LOSSES_MAX + LOSSES_OWN])
@@ -101,8 +96,8 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 			losses[count++] = no_room;
 			told = true;
 		}
-		if ((is_of_stacks(loss.reason) && (!view->stacks || is_counting(view))) ||
-		    (is_of_hits(loss.reason) && is_counting(view)))
+		if ((is_of_stacks(loss.reason) && (!view->stacks || read_is_counting(view))) ||
+		    (is_of_hits(loss.reason) && read_is_counting(view)))
 			continue;
 		losses[count++] = loss;
 	}
@@ -153,8 +148,9 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	const struct record_view *view = reader->view;
 	struct output_summary summary = { .losses = losses };
 	struct output_stacks stacks = { .guessed = 0 };
-	bool filtered = view->slow_ns > reader->facts.slow_ns, has_stacks;
-	const char **codes = NULL;
+	bool filtered = view->slow_ns > reader->facts.slow_ns, counting = read_is_counting(view),
+	     has_stacks;
+	_cleanup_free_ const char **codes = NULL;
 	size_t loss_count, code_count;
 
 	/* With intervals it was, for the last one. */
@@ -167,26 +163,23 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	read_strings(&reader->tables, c, true, &codes, &code_count);
 	has_stacks = take_stacks(c, &stacks);
 	not_asked_for = read_filtered(&reader->tables, c);
-	if (cursor_ok(c) && codes && shed && not_asked_for) {
-		summary.lower_bound = codes;
-		summary.filtered = not_asked_for;
-		summary.shed = is_counting(view) ? NULL : shed;
-		if (is_counting(view))
-			summary.hits = summary.calls;
-		else if (filtered)
-			summary.hits = reader->end->hits;
-		if (has_stacks && view->stacks && !is_counting(view))
-			summary.stacks = filtered ? &reader->stacks : &stacks;
-		output_summary(reader->output, &summary);
-		reader->end->summarized = true;
-		reader->end->lossy = loss_count || code_count;
-		note_losses(reader->end, losses);
-		if (is_counting(view))
-			reader->end->hits = summary.calls;
-	} else {
+	if (!cursor_ok(c) || !codes || !shed || !not_asked_for) {
 		c->bad = true;
+		return;
 	}
-	free(codes);
+	summary.lower_bound = codes;
+	summary.filtered = not_asked_for;
+	summary.shed = counting ? NULL : shed;
+	if (counting)
+		reader->end->hits = summary.hits = summary.calls;
+	else if (filtered)
+		summary.hits = reader->end->hits;
+	if (has_stacks && view->stacks && !counting)
+		summary.stacks = filtered ? &reader->stacks : &stacks;
+	output_summary(reader->output, &summary);
+	reader->end->summarized = true;
+	reader->end->lossy = loss_count || code_count;
+	note_losses(reader->end, losses);
 }
 
 static void read_end(struct record_reader *reader, struct cursor *c)
@@ -338,15 +331,6 @@ FILE *record_file(const char *path, struct error *err)
 	return from;
 }
 
-static void forget_reading(struct record_reader *reader)
-{
-	for (size_t i = 0; i < reader->kind_count; i++) {
-		if (reader->kinds[i].used && reader->kinds[i].is)
-			output_kind_release(reader->output, reader->kinds[i].is);
-	}
-	reader->kind_count = 0;
-}
-
 void record_reader_close(struct record_reader *reader)
 {
 	if (!reader)
@@ -359,12 +343,12 @@ void record_reader_close(struct record_reader *reader)
 	text_deinit(&reader->totals);
 	text_deinit(&reader->fresh_totals);
 	for (size_t i = 0; i < reader->facts.pattern_count; i++)
-		free((char *)reader->patterns[i]);
-	free(reader->patterns);
-	free(reader->version);
-	free(reader->machine);
-	free(reader->comm);
-	free(reader->command_line);
+		free((char *)reader->facts.patterns[i]);
+	free((void *)reader->facts.patterns);
+	free((char *)reader->facts.version);
+	free((char *)reader->facts.machine);
+	free((char *)reader->process.comm);
+	free((char *)reader->process.command_line);
 	free(reader);
 }
 
@@ -453,6 +437,6 @@ int record_read(struct record_reader *reader, const struct record_view *view, st
 		if (reader->kept || reader->totals.length)
 			(void)give_kept(reader);
 	}
-	forget_reading(reader);
+	read_release_kinds(reader);
 	return result;
 }

@@ -65,11 +65,17 @@ const struct read_thread *read_thread(struct read_tables *tables, struct cursor 
 void read_strings(struct read_tables *tables, struct cursor *c, bool printable, const char ***list,
 		  size_t *count);
 
-/* The body of a record that puts something into the tables. */
-/* Those of a summary, for the caller to free; NULL: no memory, or a bad cursor. */
+/*
+ * A list of @count items of @size, each of which has a byte at least, with one more behind them;
+ * all 0, for the caller to free. NULL: no memory, or a bad cursor.
+ */
+void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size);
+
+/* Those of a summary, likewise. */
 struct output_shed *read_shed(struct read_tables *tables, struct cursor *c);
 struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c);
 
+/* The body of a record that puts something into the tables. */
 void read_table_record(struct read_tables *tables, enum record_tag tag, struct cursor *c,
 		       bool managed);
 
@@ -88,10 +94,7 @@ struct record_reader {
 	bool ended;
 	struct record_facts facts;
 	struct read_tables tables;
-	const char **patterns;
-	char *version, *machine;
-	struct record_process process;
-	char *comm, *command_line;
+	struct record_process process; /* its strings, and those of the facts, are its own */
 	void (*tell_mapping)(void *ctx, const struct record_mapping *mapping);
 	void *tell_ctx;
 
@@ -111,8 +114,17 @@ struct record_reader {
 	struct output_stacks stacks; /* of what was given to the output */
 };
 
+/* Are there no hits in what is shown? */
+static inline bool read_is_counting(const struct record_view *view)
+{
+	return view->mode == MODE_COUNT || (view->mode == MODE_HIST && !view->slow_ns);
+}
+
 /* The body of a record, of @tag, but those of read_table_record(). */
 void read_record(struct record_reader *reader, enum record_tag tag, struct cursor *c);
+
+/* What is left of kinds at the end. */
+void read_release_kinds(struct record_reader *reader);
 
 /* What was kept of totals goes to the output. False: it makes no sense. */
 bool read_play_totals(struct record_reader *reader);

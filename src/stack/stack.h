@@ -79,6 +79,13 @@ void stack_deinit(struct stack *stack);
 /* The function that a call returns to, valid until the next is named. @symbols as above. */
 struct frame stack_caller(struct symbols *symbols, struct address return_address);
 
+/* Is it of what V8 has told? Only there it may be without a name. */
+static inline bool frame_is_script(const struct frame *frame)
+{
+	return frame->kind == FRAME_V8 || frame->tier ||
+	       (frame->source && frame->kind != FRAME_DOTNET && frame->kind != FRAME_NATIVE);
+}
+
 /* Words for them, as in JSON. */
 const char *stack_end_name(enum stack_end end);
 const char *frame_kind_name(enum frame_kind kind);
