@@ -235,32 +235,21 @@ static int damaged(const struct block_reader *blocks, const char *how, struct er
 			 blocks->count, blocks->offset, how);
 }
 
-/* The @stored bytes of the block, which come to @whole. */
-static int unpack(struct block_reader *blocks, size_t stored, size_t whole, struct error *err)
-{
-	size_t unpacked =
-		ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, whole, blocks->packed, stored);
-
-	if (ZSTD_isError(unpacked) || unpacked != whole)
-		return damaged(blocks, "cannot be unpacked", err);
-	return 0;
-}
-
 static int read_block(struct block_reader *blocks, const uint8_t *header, struct span *bytes,
 		      struct error *err)
 {
 	struct cursor c = cursor_over((struct span){ header, RECORD_BLOCK_HEADER_BYTES });
 	uint32_t magic = cursor_u32(&c), number = cursor_u32(&c);
-	uint32_t packed = cursor_u32(&c), size = cursor_u32(&c);
+	uint32_t packed = cursor_u32(&c), whole = cursor_u32(&c);
 	uint32_t reserved = cursor_u32(&c), crc = cursor_u32(&c);
 	ssize_t got;
 
 	(void)reserved;
-	if (magic != RECORD_BLOCK_MAGIC || size > RECORD_BLOCK_MAX_BYTES ||
+	if (magic != RECORD_BLOCK_MAGIC || whole > RECORD_BLOCK_MAX_BYTES ||
 	    packed > ZSTD_COMPRESSBOUND(RECORD_BLOCK_MAX_BYTES))
 		return damaged(blocks, "has no header of a block", err);
 	if (!vector_reserve(&blocks->packed, &blocks->packed_capacity, packed) ||
-	    !vector_reserve(&blocks->bytes, &blocks->capacity, size))
+	    !vector_reserve(&blocks->bytes, &blocks->capacity, whole))
 		return no_memory(err);
 	got = take(blocks, blocks->packed, packed);
 	if (got < 0)
@@ -271,9 +260,11 @@ static int read_block(struct block_reader *blocks, const uint8_t *header, struct
 		return damaged(blocks, "has another checksum", err);
 	if (number != blocks->count)
 		return damaged(blocks, "is not the one that follows", err);
-	*bytes = (struct span){ blocks->bytes, size };
-	if (unpack(blocks, packed, size, err))
-		return -EBADMSG;
+	/* Its errors are sizes too, larger than any. */
+	if (ZSTD_decompressDCtx(blocks->zstd, blocks->bytes, whole, blocks->packed, packed) !=
+	    whole)
+		return damaged(blocks, "cannot be unpacked", err);
+	*bytes = (struct span){ blocks->bytes, whole };
 	blocks->offset += RECORD_BLOCK_HEADER_BYTES + packed;
 	return 0;
 }

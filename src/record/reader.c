@@ -225,42 +225,42 @@ static void dispatch(struct record_reader *reader, enum record_tag tag, struct c
 	case RECORD_THREAD:
 		read_table_record(&reader->tables, tag, body,
 				  reader->view && reader->view->managed);
-		return;
+		break;
 	case RECORD_RESET:
 		reset(reader);
-		return;
+		break;
 	case RECORD_FACTS:
 		body->bad = true; /* they come once, and first */
-		return;
+		break;
 	case RECORD_START:
 		reader->output->start_ns = number_take(body);
-		return;
+		break;
 	case RECORD_TARGET:
 		read_target(reader, body);
-		return;
+		break;
 	case RECORD_MAPPING:
 		read_mapping(reader, body);
-		return;
+		break;
 	case RECORD_TOTALS_BEGIN:
 		text_clear(&reader->fresh_totals);
 		reader->in_totals = true;
-		return;
+		break;
 	case RECORD_TOTALS_END:
 		end_totals(reader);
-		return;
+		break;
 	case RECORD_SUMMARY:
 		read_summary(reader, body);
-		return;
+		break;
 	case RECORD_END:
 		read_end(reader, body);
-		return;
+		break;
 	default:
+		if (reader->in_totals)
+			keep_total(reader, tag, body);
+		else
+			read_record(reader, tag, body);
 		break;
 	}
-	if (reader->in_totals)
-		keep_total(reader, tag, body);
-	else
-		read_record(reader, tag, body);
 }
 
 /* The records that are left of the block, or with @until_facts those to the facts. */
