@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was asked for and what has come: between runtime/native/ and the process of fetcher.c. */
+/*
+ * What was asked for and what has come: between runtime/native/ and the process that fetches. That
+ * loads libdebuginfod, which brings an HTTP client, TLS and threads, and has neither place-probe's
+ * locked memory, descriptors nor priority. The library is loaded by name, as elfutils does it: who
+ * never asks for it need not have it.
+ */
 #include "debuginfod/debuginfod.h"
 
 #include <cap-ng.h>
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +29,6 @@
 #include "base/rights.h"
 #include "base/text.h"
 #include "base/vector.h"
-#include "debuginfod/fetcher.h"
 
 enum {
 	SOCKET = 3, /* of the process, and its last descriptor */
@@ -31,11 +37,22 @@ enum {
 	WAIT_MAX_MS = 120000,
 	LOOK_MS = 50, /* for signals, while it waits */
 	START_MS = 10000,
+	ID_MAX_BYTES = 64,
+};
+
+/*
+ * What we and the process say to each other, by a socket of packets. First one without an ID comes
+ * from the process: what became of its start.
+ */
+struct fetch_message {
+	int32_t result; /* of an answer: 0, with a descriptor, or -errno */
+	uint32_t size;
+	uint8_t id[ID_MAX_BYTES];
 };
 
 /* A debug file that was asked for. */
 struct wanted {
-	uint8_t id[FETCH_ID_MAX_BYTES];
+	uint8_t id[ID_MAX_BYTES];
 	size_t size;
 	int fd; /* or -errno: -EAGAIN before its answer has come */
 	bool refused;
@@ -57,6 +74,80 @@ struct debuginfod {
 
 /* The process --------------------------------------------------------------------------------- */
 
+static int asker; /* the socket; who asks is at its other end */
+
+struct library {
+	void *handle; /* stays open */
+	__typeof__(&debuginfod_begin) begin;
+	__typeof__(&debuginfod_set_progressfn) set_progress;
+	__typeof__(&debuginfod_find_debuginfo) find;
+	debuginfod_client *client;
+};
+
+/*
+ * Called at least each second. Not 0: nobody waits for the file any more. A signal at the parent's
+ * death would not come: it has no right to signal us by then (broker/).
+ */
+static int is_alone(debuginfod_client *client, long done, long all)
+{
+	struct pollfd end = { .fd = asker };
+
+	(void)client;
+	(void)done;
+	(void)all;
+	return poll(&end, 1, 0) == 1;
+}
+
+static int load(struct library *library)
+{
+	library->handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!library->handle)
+		return -ELIBACC;
+	library->begin = (__typeof__(library->begin))dlsym(library->handle, "debuginfod_begin");
+	library->find =
+		(__typeof__(library->find))dlsym(library->handle, "debuginfod_find_debuginfo");
+	library->set_progress = (__typeof__(library->set_progress))dlsym(
+		library->handle, "debuginfod_set_progressfn");
+	if (!library->begin || !library->find || !library->set_progress)
+		return -ELIBBAD;
+	library->client = library->begin();
+	if (!library->client)
+		return -ENOMEM;
+	library->set_progress(library->client, is_alone);
+	return 0;
+}
+
+/* What is sent may be as large and take as long as the user says, and else no more than this. */
+static void set_bounds(void)
+{
+	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, "30", 0);
+	setenv(DEBUGINFOD_MAXTIME_ENV_VAR, "120", 0);
+	setenv(DEBUGINFOD_MAXSIZE_ENV_VAR, "1073741824", 0);
+}
+
+/* Until @socket ends. */
+_Noreturn static void fetch(int socket)
+{
+	struct fetch_message message = { 0 };
+	struct library library = { 0 };
+
+	asker = socket;
+	set_bounds();
+	message.result = load(&library);
+	if (rights_send(socket, &message, sizeof(message), -1) || message.result || !library.find)
+		_exit(1);
+	while (recv(socket, &message, sizeof(message), 0) == (ssize_t)sizeof(message)) {
+		int fd = library.find(library.client, message.id, (int)message.size, NULL);
+
+		message.result = fd < 0 ? fd : 0;
+		if (rights_send(socket, &message, sizeof(message), fd))
+			break;
+		if (fd >= 0)
+			close(fd);
+	}
+	_exit(0);
+}
+
 _Noreturn static void be_fetcher(int socket)
 {
 	prctl(PR_SET_NAME, "debuginfod");
@@ -67,7 +158,7 @@ _Noreturn static void be_fetcher(int socket)
 	capng_clear(CAPNG_SELECT_BOTH);
 	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
 		_exit(1);
-	fetcher_run(SOCKET);
+	fetch(SOCKET);
 }
 
 static int check_environment(struct error *err)
@@ -208,7 +299,7 @@ static int receive(const struct debuginfod *debuginfod, struct fetch_message *me
 static void take(struct debuginfod *debuginfod, const struct fetch_message *message, int fd)
 {
 	int result = message->result ? message->result : fd >= 0 ? fd : -EBADMSG;
-	struct wanted *wanted = message->size <= FETCH_ID_MAX_BYTES ?
+	struct wanted *wanted = message->size <= ID_MAX_BYTES ?
 					find_wanted(debuginfod, message->id, message->size) :
 					NULL;
 
@@ -286,7 +377,7 @@ static struct wanted *ask(struct debuginfod *debuginfod, const uint8_t *id, size
 	struct fetch_message message = { .size = (uint32_t)size };
 	struct wanted wanted = { .size = size, .fd = -EAGAIN };
 
-	if (debuginfod->fd < 0 || size < 2 || size > FETCH_ID_MAX_BYTES ||
+	if (debuginfod->fd < 0 || size < 2 || size > ID_MAX_BYTES ||
 	    debuginfod->count == WANTED_MAX)
 		return NULL;
 	memcpy(message.id, id, size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --debuginfod: debug files from the servers of DEBUGINFOD_URLS, by build ID, for runtime/native/,
- * which looks for them on this machine first. Fetching is done by a process of its own (fetcher.c),
- * so that nobody waits for it who should not. For the one thread that names things.
+ * which looks for them on this machine first. Fetching is done by a process of its own, so that
+ * nobody waits for it who should not. For the one thread that names things.
  */
 #ifndef DEBUGINFOD_DEBUGINFOD_H
 #define DEBUGINFOD_DEBUGINFOD_H
