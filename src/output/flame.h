@@ -14,17 +14,6 @@
 /* Append @s as a JSON string within HTML: no "<" of it begins anything. NULL is null. */
 void flame_string(struct text *to, const char *s);
 
-/* Numbers, packed for the page (flame_pack.c) ------------------------------------------------- */
-
-struct flame_packing;
-
-/* They go to @to, within a JSON string. NULL: there is no memory. */
-struct flame_packing *flame_pack_begin(FILE *to);
-void flame_pack(struct flame_packing *packing, uint64_t number);
-
-/* Write the rest; NULL is fine. */
-void flame_pack_end(struct flame_packing *packing);
-
 /* The tree (flame_tree.c) --------------------------------------------------------------------- */
 
 enum flame_run { RUN_NOW, RUN_BASE, FLAME_RUNS };

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 #include "base/cleanup.h"
 
@@ -165,6 +166,94 @@ void flame_tree_deinit(struct flame_tree *tree)
 	*tree = (struct flame_tree){ 0 };
 }
 
+/*
+ * Numbers on their way into the page: seven bits a byte, the lowest first, then by zlib, then as
+ * Base64. A browser takes longer to read all the letters of a page than to unpack them.
+ */
+enum {
+	PLAIN_BYTES = 1 << 14,
+	PACKED_BYTES = 3 << 12, /* whole groups of three, of which Base64 makes four letters each */
+	NUMBER_BYTES = 10,
+};
+
+struct packing {
+	FILE *to;
+	z_stream zlib;
+	size_t length; /* of @plain */
+	unsigned char plain[PLAIN_BYTES + NUMBER_BYTES];
+	unsigned char packed[PACKED_BYTES];
+};
+
+static void write_base64(const unsigned char *at, size_t left, FILE *to)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (; left; at += 3) {
+		unsigned int second = left > 1 ? at[1] : 0, third = left > 2 ? at[2] : 0;
+		const char group[] = { letters[at[0] >> 2],
+				       letters[(at[0] & 3U) << 4 | second >> 4],
+				       left > 1 ? letters[(second & 15) << 2 | third >> 6] : '=',
+				       left > 2 ? letters[third & 63] : '=' };
+
+		fwrite(group, 1, sizeof(group), to);
+		left -= left < 3 ? left : 3;
+	}
+}
+
+/* Hand what is there to zlib, and what is full of that on; at the end all of it. */
+static void squeeze(struct packing *packing, bool end)
+{
+	z_stream *zlib = &packing->zlib;
+	int result;
+
+	zlib->next_in = packing->plain;
+	zlib->avail_in = (unsigned int)packing->length;
+	packing->length = 0;
+	do {
+		result = deflate(zlib, end ? Z_FINISH : Z_NO_FLUSH);
+		if (zlib->avail_out && result != Z_STREAM_END)
+			continue;
+		write_base64(packing->packed, PACKED_BYTES - zlib->avail_out, packing->to);
+		zlib->next_out = packing->packed;
+		zlib->avail_out = PACKED_BYTES;
+	} while (result == Z_OK && (end || zlib->avail_in));
+}
+
+/* Numbers go to @to, within a JSON string. NULL: there is no memory. */
+static struct packing *pack_begin(FILE *to)
+{
+	struct packing *packing = calloc(1, sizeof(*packing));
+
+	if (!packing || deflateInit(&packing->zlib, Z_DEFAULT_COMPRESSION) != Z_OK) {
+		free(packing);
+		return NULL;
+	}
+	packing->to = to;
+	packing->zlib.next_out = packing->packed;
+	packing->zlib.avail_out = PACKED_BYTES;
+	return packing;
+}
+
+static void pack(struct packing *packing, uint64_t number)
+{
+	for (; number > 127; number >>= 7)
+		packing->plain[packing->length++] = (unsigned char)(number | 128);
+	packing->plain[packing->length++] = (unsigned char)number;
+	if (packing->length >= PLAIN_BYTES)
+		squeeze(packing, false);
+}
+
+/* Write the rest; NULL is fine. */
+static void pack_end(struct packing *packing)
+{
+	if (!packing)
+		return;
+	squeeze(packing, true);
+	deflateEnd(&packing->zlib);
+	free(packing);
+}
+
 /* Writing ------------------------------------------------------------------------------------- */
 
 enum { COLUMNS = 2 * FLAME_RUNS };
@@ -201,17 +290,17 @@ static bool make_order(const struct flame_tree *tree, struct order *order)
 
 /* Callers before callees: of each how many calls end before it, its frame, and @columns of it. */
 static void pack_nodes(const struct flame_tree *tree, const struct order *order,
-		       const bool columns[COLUMNS], struct flame_packing *packing)
+		       const bool columns[COLUMNS], struct packing *packing)
 {
 	const struct flame_node *nodes = tree->nodes.rows;
 	uint32_t at = FLAME_ROOT, ended = 0;
 
 	while (at != INTERNED_NONE) {
-		flame_pack(packing, ended);
-		flame_pack(packing, nodes[at].frame);
+		pack(packing, ended);
+		pack(packing, nodes[at].frame);
 		for (unsigned int i = 0; i < COLUMNS; i++) {
 			if (columns[i])
-				flame_pack(packing, column(&nodes[at], i));
+				pack(packing, column(&nodes[at], i));
 		}
 		ended = 0;
 		if (order->first[at] != INTERNED_NONE) {
@@ -228,7 +317,7 @@ static void write_nodes(const struct flame_tree *tree, struct output *output)
 {
 	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
 	const struct flame_node *nodes = tree->nodes.rows;
-	struct flame_packing *packing = flame_pack_begin(output->to);
+	struct packing *packing = pack_begin(output->to);
 	struct order order = { 0 };
 	bool columns[COLUMNS] = { 0 };
 	const char *separator = "";
@@ -249,7 +338,7 @@ static void write_nodes(const struct flame_tree *tree, struct output *output)
 		pack_nodes(tree, &order, columns, packing);
 	else
 		output->line.failed = true;
-	flame_pack_end(packing);
+	pack_end(packing);
 	free(order.first);
 	free(order.next);
 	fputs("\"}", output->to);

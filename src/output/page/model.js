@@ -38,7 +38,7 @@ function bytesOf(base64) {
 	return bytes;
 }
 
-/* What flame_pack.c has made of numbers: bytes by zlib, as Base64. */
+/* What flame_tree.c has made of numbers: bytes by zlib, as Base64. */
 async function unpack(base64) {
 	const plain = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
 
