@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See tables.h. */
-#include "record/tables.h"
+/* What a record knows by numbers: see writer.h. */
+#include "record/writer.h"
 
 #include <string.h>
 

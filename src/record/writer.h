@@ -1,13 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What writer.c and mappings.c share of a record that is being written. */
+/* What the parts of a writer share: writer.c, tables.c, mappings.c. */
 #ifndef RECORD_WRITER_H
 #define RECORD_WRITER_H
 
+#include "output/interned.h"
 #include "record/blocks.h"
+#include "record/format.h"
 #include "record/record.h"
-#include "record/tables.h"
 
 struct output_kind;
+
+/*
+ * What a record has once and knows by a number from then on: strings, frames, stacks, threads. What
+ * is new is added to the block before the record that needs it.
+ */
+struct tables {
+	struct text *block; /* where what is new goes */
+	struct interned strings, frames, stacks, threads;
+	size_t string_bytes, stack_frames;
+	size_t room;
+	uint32_t generation;		       /* goes up with each reset */
+	bool failed;			       /* there was no room, or no memory */
+	struct text frame, stack, key, thread; /* what is put together */
+};
+
+/* Append a record of @tag with @body to @block. */
+void tables_put(struct text *block, enum record_tag tag, const struct text *body);
+
+void tables_init(struct tables *tables, struct text *block);
+void tables_deinit(struct tables *tables);
+
+/* Is it time to begin anew, so that a reader's memory is bounded too? And do so. */
+bool tables_are_full(const struct tables *tables);
+void tables_reset(struct tables *tables);
+
+/* Numbers count from 1; 0 is NULL, and if ->failed means nothing. */
+uint32_t tables_string(struct tables *tables, const char *s);
+uint32_t tables_stack(struct tables *tables, const struct stack *stack);
+uint32_t tables_thread(struct tables *tables, const struct hit *hit);
 
 enum { RECORD_MAPPED_BYTES = 16 << 20 /* for knowing which mappings are there */ };
 

@@ -28,7 +28,7 @@ enum frame_kind {
 struct rendering {
 	char *text; /* NULL: nothing yet */
 	size_t length;
-	uint64_t recorded; /* what it is in a record (record/tables.h); 0: not there */
+	uint64_t recorded; /* what it is in a record (record/tables.c); 0: not there */
 };
 
 struct frame {
