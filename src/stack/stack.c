@@ -226,16 +226,10 @@ const char *stack_end_name(enum stack_end end)
 
 const char *frame_kind_name(enum frame_kind kind)
 {
-	switch (kind) {
-	case FRAME_NATIVE:
-		return "native";
-	case FRAME_DOTNET:
-		return "dotnet";
-	case FRAME_STUB:
-		return "stub";
-	case FRAME_V8:
-		return "v8";
-	default:
-		return "unknown";
-	}
+	static const char *const names[] = {
+		[FRAME_UNKNOWN] = "unknown", [FRAME_NATIVE] = "native", [FRAME_DOTNET] = "dotnet",
+		[FRAME_STUB] = "stub",	     [FRAME_V8] = "v8",
+	};
+
+	return names[kind];
 }
