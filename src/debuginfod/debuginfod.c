@@ -12,7 +12,6 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * show, and to the one beside it, which is a record of the run (record/).
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "output/ops.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The format for programs: one object a line, "type" first; docs/json.md has the members. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -3,7 +3,6 @@
 #include "output/live.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "output/ops.h"

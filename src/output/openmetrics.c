@@ -6,8 +6,6 @@
  * text format reads it too, which the textfile collector of node_exporter wants.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

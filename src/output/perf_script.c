@@ -5,7 +5,6 @@
  * are none of them where they have a meaning.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "output/ops.h"

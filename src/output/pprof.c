@@ -6,8 +6,6 @@
 #include "output/pprof.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"

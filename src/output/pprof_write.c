@@ -9,7 +9,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/clock.h"
 #include "output/ops.h"
 #include "output/pprof.h"
 #include "src/output/profile.pb-c.h"

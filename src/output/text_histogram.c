@@ -2,7 +2,6 @@
 /* The histograms of text.c, in the look of bcc's funclatency. */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "latency/latency.h"

@@ -6,7 +6,6 @@
  * calls of one thread need not lie within each other to the nanosecond.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -6,7 +6,6 @@
 #ifndef RECORD_BLOCKS_H
 #define RECORD_BLOCKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -3,9 +3,6 @@
 #ifndef RECORD_FORMAT_H
 #define RECORD_FORMAT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* As PNG's: what transfers as text, or cuts the eighth bit, damages it visibly. */
 #define RECORD_MAGIC "\x89PPR\r\n\x1a\n"
 

@@ -4,7 +4,6 @@
  * found elsewhere.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "image/elf.h"
 #include "record/numbers.h"

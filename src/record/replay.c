@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
