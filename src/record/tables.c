@@ -11,15 +11,6 @@ enum {
 	ROOM_LEFT_BYTES = ROOM_BYTES / 2, /* for one record at most */
 };
 
-/* A frame as it is found again: all but what says something of its place in a stack. */
-struct frame_key {
-	uint64_t address, offset, file_offset;
-	uint32_t kind, flags;
-	uint32_t name, module, source, made_from, tier;
-	uint32_t line, column;
-	uint32_t unused;
-};
-
 struct thread_key {
 	uint32_t pid, tid, comm;
 };
@@ -50,7 +41,6 @@ void tables_deinit(struct tables *tables)
 	forget(tables);
 	text_deinit(&tables->frame);
 	text_deinit(&tables->stack);
-	text_deinit(&tables->key);
 	text_deinit(&tables->thread);
 }
 
@@ -87,6 +77,18 @@ static uint32_t number_of(struct tables *tables, struct interned *table, const v
 	return 0;
 }
 
+/* The same of what @body has, of which there is a record of @tag from now on. */
+static uint32_t number_of_body(struct tables *tables, struct interned *table, enum record_tag tag,
+			       const struct text *body, bool *is_new)
+{
+	uint32_t number = number_of(tables, table, text_chars(body), body->length, is_new);
+
+	tables->failed |= !text_ok(body);
+	if (*is_new)
+		tables_put(tables->block, tag, body);
+	return number;
+}
+
 uint32_t tables_string(struct tables *tables, const char *s)
 {
 	size_t length = s ? strlen(s) : 0;
@@ -121,45 +123,27 @@ static void note(const struct tables *tables, struct rendering *rendering, uint3
 		rendering->recorded = (uint64_t)tables->generation << 32 | number;
 }
 
+/* All but what says something of its place in a stack. */
 static uint32_t frame_number(struct tables *tables, const struct frame *frame)
 {
-	struct frame_key key;
 	struct text *body = &tables->frame;
-	uint32_t number;
 	bool is_new;
 
-	memset(&key, 0, sizeof(key));
-	key.kind = frame->kind;
-	key.flags = (frame->inlined ? RECORD_FRAME_INLINED : 0) |
-		    (frame->in_file ? RECORD_FRAME_IN_FILE : 0);
-	key.address = frame->address.value;
-	key.name = tables_string(tables, frame->name);
-	key.module = tables_string(tables, frame->module);
-	key.offset = frame->offset;
-	key.file_offset = frame->file_offset;
-	key.source = tables_string(tables, frame->source);
-	key.line = frame->line;
-	key.column = frame->column;
-	key.made_from = tables_string(tables, frame->made_from);
-	key.tier = tables_string(tables, frame->tier);
-	number = number_of(tables, &tables->frames, &key, sizeof(key), &is_new);
-	if (!is_new)
-		return number;
 	text_clear(body);
-	number_add(body, key.kind);
-	number_add(body, key.flags);
-	number_add(body, key.address);
-	number_add(body, key.name);
-	number_add(body, key.module);
-	number_add(body, key.offset);
-	number_add(body, key.file_offset);
-	number_add(body, key.source);
-	number_add(body, key.line);
-	number_add(body, key.column);
-	number_add(body, key.made_from);
-	number_add(body, key.tier);
-	tables_put(tables->block, RECORD_FRAME, body);
-	return number;
+	number_add(body, frame->kind);
+	number_add(body, (frame->inlined ? RECORD_FRAME_INLINED : 0U) |
+				 (frame->in_file ? RECORD_FRAME_IN_FILE : 0U));
+	number_add(body, frame->address.value);
+	number_add(body, tables_string(tables, frame->name));
+	number_add(body, tables_string(tables, frame->module));
+	number_add(body, frame->offset);
+	number_add(body, frame->file_offset);
+	number_add(body, tables_string(tables, frame->source));
+	number_add(body, frame->line);
+	number_add(body, frame->column);
+	number_add(body, tables_string(tables, frame->made_from));
+	number_add(body, tables_string(tables, frame->tier));
+	return number_of_body(tables, &tables->frames, RECORD_FRAME, body, &is_new);
 }
 
 /* A frame with what is true of it in this stack. */
@@ -190,13 +174,9 @@ uint32_t tables_stack(struct tables *tables, const struct stack *stack)
 	number_add(body, stack->count);
 	for (size_t i = 0; i < stack->count; i++)
 		number_add(body, frame_in_stack(tables, &stack->frames[i]));
-	tables->failed |= !text_ok(body);
-	number = number_of(tables, &tables->stacks, text_chars(body), body->length, &is_new);
+	number = number_of_body(tables, &tables->stacks, RECORD_STACK, body, &is_new);
 	note(tables, stack->rendering, number);
-	if (!is_new)
-		return number;
-	tables->stack_frames += stack->count;
-	tables_put(tables->block, RECORD_STACK, body);
+	tables->stack_frames += is_new ? stack->count : 0;
 	return number;
 }
 

@@ -19,9 +19,9 @@ struct tables {
 	struct interned strings, frames, stacks, threads;
 	size_t string_bytes, stack_frames;
 	size_t room;
-	uint32_t generation;		       /* goes up with each reset */
-	bool failed;			       /* there was no room, or no memory */
-	struct text frame, stack, key, thread; /* what is put together */
+	uint32_t generation;		  /* goes up with each reset */
+	bool failed;			  /* there was no room, or no memory */
+	struct text frame, stack, thread; /* what is put together */
 };
 
 /* Append a record of @tag with @body to @block. */
