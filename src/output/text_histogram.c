@@ -117,13 +117,6 @@ static void text_row(void *ctx, const struct hist_row *row)
 		STARS - stars, "");
 }
 
-static void text_rows(struct output *output, const struct histogram *histogram,
-		      const struct time_scale *scale)
-{
-	fprintf(output->to, "     %-19s : %-8s %s\n", scale->heading, "count", "distribution");
-	text_hist_rows(histogram, scale, &output->linear, text_row, output);
-}
-
 /* Each duration in the unit, with as many digits as its buckets are sure of. */
 static void add_duration(struct text *to, const char *name, uint64_t ns,
 			 const struct time_scale *scale)
@@ -179,8 +172,11 @@ void text_hist(struct output *output, const struct output_hist *hist)
 	text_add_hist_name(&output->line, hist);
 	text_add_char(&output->line, '\n');
 	output_line(output);
-	if (histogram->returned)
-		text_rows(output, histogram, scale);
+	if (histogram->returned) {
+		fprintf(output->to, "     %-19s : %-8s %s\n", scale->heading, "count",
+			"distribution");
+		text_hist_rows(histogram, scale, &output->linear, text_row, output);
+	}
 	text_add_numbers(&output->line, histogram, scale);
 	text_add_char(&output->line, '\n');
 	output_line(output);

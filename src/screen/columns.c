@@ -64,8 +64,7 @@ size_t columns_of(const char *s, bool utf8)
 	return columns;
 }
 
-/* Append what of @s takes @columns at most. */
-static size_t add(struct text *to, const char *s, size_t columns, bool utf8)
+size_t columns_add_head(struct text *to, const char *s, size_t columns, bool utf8)
 {
 	size_t used = 0;
 
@@ -99,19 +98,15 @@ size_t columns_add(struct text *to, const char *s, size_t columns, bool utf8)
 	size_t all = columns_of(s, utf8), used = utf8 ? 1 : strlen(ellipsis), head;
 
 	if (all <= columns)
-		return add(to, s, columns, utf8);
+		return columns_add_head(to, s, columns, utf8);
 	if (columns <= used)
-		return add(to, tail(s, all, columns, utf8), columns, utf8);
+		return columns_add_head(to, tail(s, all, columns, utf8), columns, utf8);
 	head = columns < HEAD_COLUMNS ? 0 : (columns - used) / HEAD_PART;
-	head = add(to, s, head, utf8);
+	head = columns_add_head(to, s, head, utf8);
 	text_add(to, ellipsis);
 	used += head;
-	return used + add(to, tail(s, all, columns - used, utf8), columns - used, utf8);
-}
-
-size_t columns_add_head(struct text *to, const char *s, size_t columns, bool utf8)
-{
-	return add(to, s, columns, utf8);
+	return used +
+	       columns_add_head(to, tail(s, all, columns - used, utf8), columns - used, utf8);
 }
 
 void columns_add_blanks(struct text *to, size_t count)
