@@ -67,11 +67,8 @@ static void add_word(struct text *to, const char *kind, const char *name)
 /* The number of the frame in tree->frame, which it empties. */
 static uint32_t number_of_frame(struct flame_tree *tree, size_t *room)
 {
-	uint32_t number = INTERNED_NONE;
+	uint32_t number = interned_add_text(&tree->frames, &tree->frame, room);
 
-	if (text_ok(&tree->frame))
-		number = interned_add(&tree->frames, text_chars(&tree->frame), tree->frame.length,
-				      room);
 	text_clear(&tree->frame);
 	return number;
 }

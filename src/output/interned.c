@@ -98,6 +98,13 @@ uint32_t interned_add(struct interned *interned, const void *bytes, size_t lengt
 	return find_or_add(interned, bytes, length, 0, room);
 }
 
+uint32_t interned_add_text(struct interned *interned, const struct text *text, size_t *room)
+{
+	if (!text_ok(text))
+		return INTERNED_NONE;
+	return interned_add(interned, text_chars(text), text->length, room);
+}
+
 void *interned_row(struct interned *interned, const void *bytes, size_t length, size_t size,
 		   size_t *room)
 {

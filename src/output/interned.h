@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 #define INTERNED_NONE UINT32_MAX
 
 struct interned_item {
@@ -33,6 +35,9 @@ bool interned_take(size_t *room, size_t bytes);
 
 /* The number of these bytes, new or not; INTERNED_NONE if *@room or memory is out. */
 uint32_t interned_add(struct interned *interned, const void *bytes, size_t length, size_t *room);
+
+/* The same of @text; also if there was no memory for that. */
+uint32_t interned_add_text(struct interned *interned, const struct text *text, size_t *room);
 
 /*
  * The row of these bytes: each has one of @size, all 0 at first, which moves when others are added.

@@ -11,18 +11,11 @@
 #include "base/text.h"
 #include "output/ops.h"
 
-static uint32_t intern_text(struct interned *interned, const struct text *text, size_t *room)
-{
-	if (!text_ok(text))
-		return INTERNED_NONE;
-	return interned_add(interned, text_chars(text), text->length, room);
-}
-
 uint32_t pprof_string(struct pprof *pprof, const char *s)
 {
 	text_clear(&pprof->string);
 	output_add_utf8(&pprof->string, s);
-	return intern_text(&pprof->strings, &pprof->string, &pprof->room);
+	return interned_add_text(&pprof->strings, &pprof->string, &pprof->room);
 }
 
 /* Locations ----------------------------------------------------------------------------------- */
@@ -44,18 +37,12 @@ static uint32_t function_of(struct pprof *pprof, const struct frame *frame)
 /* The id of @module; 0: it has none. False if there is no room. */
 static bool mapping_of(struct pprof *pprof, const char *module, uint32_t *id)
 {
-	struct pprof_mapping mapping = { 0 };
-	uint32_t number;
+	uint32_t name = module ? pprof_string(pprof, module) : 0, number = INTERNED_NONE;
 
-	*id = 0;
-	if (!module)
-		return true;
-	mapping.module = pprof_string(pprof, module);
-	if (mapping.module == INTERNED_NONE)
-		return false;
-	number = interned_add(&pprof->mappings, &mapping, sizeof(mapping), &pprof->room);
-	*id = number + 1;
-	return number != INTERNED_NONE;
+	if (name != INTERNED_NONE && module)
+		number = interned_add(&pprof->mappings, &name, sizeof(name), &pprof->room);
+	*id = module ? number + 1 : 0;
+	return !module || number != INTERNED_NONE;
 }
 
 static bool add_line(struct pprof *pprof, const struct frame *frame)
@@ -86,7 +73,7 @@ static bool add_location(struct pprof *pprof, const struct frame *frames, size_t
 		if (!add_line(pprof, &frames[i]))
 			return false;
 	}
-	number = intern_text(&pprof->locations, &pprof->location, &pprof->room);
+	number = interned_add_text(&pprof->locations, &pprof->location, &pprof->room);
 	text_add_bytes(&pprof->stack, (const char *)&number, sizeof(number));
 	return number != INTERNED_NONE;
 }
@@ -127,7 +114,7 @@ static uint32_t make_stack(void *state, const struct hit *hit)
 
 	text_clear(&pprof->stack);
 	if (add_frames(pprof, hit))
-		number = intern_text(&pprof->stacks, &pprof->stack, &pprof->room);
+		number = interned_add_text(&pprof->stacks, &pprof->stack, &pprof->room);
 	return number == INTERNED_NONE ? PPROF_OTHER_STACKS : number;
 }
 
@@ -179,7 +166,7 @@ static bool begin(struct output *output)
 
 	pprof->room = SIZE_MAX;
 	good = pprof_string(pprof, "") == 0 && add_note(pprof, "other stacks") &&
-	       intern_text(&pprof->stacks, &pprof->stack, &pprof->room) == PPROF_OTHER_STACKS;
+	       interned_add_text(&pprof->stacks, &pprof->stack, &pprof->room) == PPROF_OTHER_STACKS;
 	pprof->room = output->memory_bytes;
 	return good;
 }

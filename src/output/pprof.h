@@ -16,11 +16,7 @@
 
 struct output;
 
-/* The interned bytes of each, but for strings. */
-struct pprof_mapping {
-	uint32_t module;
-};
-
+/* The interned bytes of each, but for strings, and for mappings, which are the number of one. */
 struct pprof_function {
 	uint32_t name;
 	uint32_t file;

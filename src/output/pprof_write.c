@@ -89,11 +89,11 @@ static void put_mappings(struct writer *writer, const struct interned *mappings)
 {
 	for (size_t i = 0; i < mappings->count; i++) {
 		Pprof__Mapping mapping = PPROF__MAPPING__INIT;
-		struct pprof_mapping from;
+		uint32_t name;
 
-		memcpy(&from, mappings->items[i].bytes, sizeof(from));
+		memcpy(&name, mappings->items[i].bytes, sizeof(name));
 		mapping.id = i + 1;
-		mapping.filename = from.module;
+		mapping.filename = name;
 		mapping.has_functions = true;
 		mapping.has_filenames = true;
 		mapping.has_line_numbers = true;

@@ -68,11 +68,8 @@ static void add_frame(struct text *to, const void *item)
 /* Append the number of the frame that state->frame is; false if there is no room. */
 static bool add_number(struct speedscope *state)
 {
-	uint32_t number = INTERNED_NONE;
+	uint32_t number = interned_add_text(&state->frames, &state->frame, &state->room);
 
-	if (text_ok(&state->frame))
-		number = interned_add(&state->frames, text_chars(&state->frame),
-				      state->frame.length, &state->room);
 	if (number == INTERNED_NONE)
 		return false;
 	text_printf(&state->stack, "%s%" PRIu32, state->stack.length > 1 ? "," : "", number);
@@ -121,9 +118,7 @@ static uint32_t make_stack(void *ctx, const struct hit *hit)
 	text_add_char(stack, '[');
 	if (add_frames(state, hit)) {
 		text_add_char(stack, ']');
-		if (text_ok(stack))
-			number = interned_add(&state->stacks, text_chars(stack), stack->length,
-					      &state->room);
+		number = interned_add_text(&state->stacks, stack, &state->room);
 	}
 	return number == INTERNED_NONE ? OTHER_STACKS : number;
 }
@@ -278,8 +273,7 @@ static bool begin(struct output *output)
 
 	state->room = output->memory_bytes;
 	text_add(&state->frame, "{\"name\":\"[other stacks]\"}");
-	return interned_add(&state->frames, text_chars(&state->frame), state->frame.length, &any) ==
-		       0 &&
+	return interned_add_text(&state->frames, &state->frame, &any) == 0 &&
 	       interned_add(&state->stacks, "[0]", 3, &any) == OTHER_STACKS;
 }
 

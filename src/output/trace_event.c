@@ -54,8 +54,7 @@ static void name_thread(struct output *output, const struct hit *hit)
 	_cleanup_(text_deinit) struct text key = { 0 };
 
 	text_printf(&key, "%d %s", hit->tid, hit->comm);
-	if (text_ok(&key))
-		interned_add(&state->threads, text_chars(&key), key.length, &output->memory_bytes);
+	interned_add_text(&state->threads, &key, &output->memory_bytes);
 	if (state->threads.count == count)
 		return;
 	add_event(output, "M", "thread_name");
