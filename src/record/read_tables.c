@@ -96,24 +96,6 @@ const struct read_thread *read_thread(struct read_tables *tables, struct cursor 
 	return place == SIZE_MAX ? &none : &tables->threads[place];
 }
 
-void read_strings(struct read_tables *tables, struct cursor *c, bool printable, const char ***list,
-		  size_t *count)
-{
-	uint64_t number = number_take(c);
-
-	*list = NULL;
-	*count = 0;
-	/* Each has a byte at least. */
-	if (number == 0 || number - 1 > cursor_left(c)) {
-		c->bad |= number != 0;
-		return;
-	}
-	*list = calloc((size_t)number, sizeof(**list));
-	tables->no_memory |= !*list;
-	for (; *list && *count < number - 1; ++*count)
-		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
-}
-
 void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size)
 {
 	void *list = NULL;
@@ -124,6 +106,16 @@ void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, si
 		list = calloc((size_t)count + 1, size);
 	tables->no_memory |= !list && !c->bad;
 	return list;
+}
+
+void read_strings(struct read_tables *tables, struct cursor *c, bool printable, const char ***list,
+		  size_t *count)
+{
+	uint64_t number = number_take(c);
+
+	*list = number ? read_list(tables, c, number - 1, sizeof(**list)) : NULL;
+	for (*count = 0; *list && *count < number - 1; ++*count)
+		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
 }
 
 struct output_shed *read_shed(struct read_tables *tables, struct cursor *c)
