@@ -42,20 +42,12 @@ static void folded_end(struct output *output)
 }
 
 /* A name may have any letter, and the separator is one of them. */
-static void replace_separators(struct text *to, size_t from)
-{
-	for (size_t i = from; i < to->length; i++) {
-		if (to->chars[i] == ';')
-			to->chars[i] = ':';
-	}
-}
-
 static void add_part(struct text *to, const char *part)
 {
 	size_t from = to->length;
 
 	text_add_printable(to, part);
-	replace_separators(to, from);
+	output_swap(to, from, ";", ':');
 }
 
 static void add_frame(struct text *to, const void *item)
@@ -66,7 +58,7 @@ static void add_frame(struct text *to, const void *item)
 	text_add_char(to, ';');
 	from = to->length;
 	output_frame_name(to, frame);
-	replace_separators(to, from);
+	output_swap(to, from, ";", ':');
 	if (output_is_told_by_line(frame)) {
 		text_add(to, " (");
 		add_part(to, frame->source);

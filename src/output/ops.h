@@ -70,6 +70,9 @@ static inline bool output_is_told_by_line(const struct frame *frame)
 /* Append a frame's name, "[MODULE]" or "[KIND]" if it has none; it is printable. */
 void output_frame_name(struct text *to, const struct frame *frame);
 
+/* In the place of each character of @these that @to has from @from on, put @by. */
+void output_swap(struct text *to, size_t from, const char *these, char by);
+
 /* Append @s as UTF-8 without control characters: what is no such is '?'. */
 void output_add_utf8(struct text *to, const char *s);
 

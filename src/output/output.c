@@ -248,6 +248,14 @@ void output_frame_name(struct text *to, const struct frame *frame)
 	text_add_char(to, ']');
 }
 
+void output_swap(struct text *to, size_t from, const char *these, char by)
+{
+	for (size_t i = from; i < to->length; i++) {
+		if (strchr(these, to->chars[i]))
+			to->chars[i] = by;
+	}
+}
+
 void output_add_utf8(struct text *to, const char *s)
 {
 	_cleanup_(text_deinit) struct text printable = { 0 };

@@ -15,10 +15,7 @@ static void add_word(struct text *to, const char *s)
 	size_t from = to->length;
 
 	text_add_printable(to, *s ? s : "?");
-	for (size_t i = from; i < to->length; i++) {
-		if (to->chars[i] == ' ')
-			to->chars[i] = '_';
-	}
+	output_swap(to, from, " ", '_');
 }
 
 /* What readers find at the end of a line by its parentheses. */
@@ -29,10 +26,7 @@ static void add_place(struct text *to, const char *place, uint32_t line)
 	text_add(to, " (");
 	from = to->length;
 	add_word(to, place);
-	for (size_t i = from; i < to->length; i++) {
-		if (to->chars[i] == '(' || to->chars[i] == ')')
-			to->chars[i] = '_';
-	}
+	output_swap(to, from, "()", '_');
 	if (line)
 		text_printf(to, ":%" PRIu32, line);
 	text_add(to, ")\n");

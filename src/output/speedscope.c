@@ -44,13 +44,14 @@ struct speedscope {
 
 /* Hits ---------------------------------------------------------------------------------------- */
 
-static void add_named_frame(struct text *to, const struct frame *frame, const char *note)
+static void add_frame(struct text *to, const void *item)
 {
+	const struct frame *frame = item;
 	const char *file = frame->source ? frame->source : frame->module;
 	_cleanup_(text_deinit) struct text name = { 0 };
 
 	output_frame_name(&name, frame);
-	text_add(&name, note);
+	text_add(&name, frame->guessed ? " [guessed]" : "");
 	json_put_string(to, "{\"name\":", text_chars(&name));
 	if (file)
 		json_put_string(to, ",\"file\":", file);
@@ -58,11 +59,6 @@ static void add_named_frame(struct text *to, const struct frame *frame, const ch
 		text_printf(to, ",\"line\":%" PRIu32 ",\"col\":%" PRIu32, frame->line,
 			    frame->column);
 	text_add_char(to, '}');
-}
-
-static void add_frame(struct text *to, const void *item)
-{
-	add_named_frame(to, item, "");
 }
 
 /* Append the number of the frame that state->frame is; false if there is no room. */
@@ -79,10 +75,7 @@ static bool add_number(struct speedscope *state)
 static bool add_one(struct speedscope *state, const struct frame *frame)
 {
 	text_clear(&state->frame);
-	if (frame->guessed)
-		add_named_frame(&state->frame, frame, " [guessed]");
-	else
-		output_render(&state->frame, frame->rendering, frame, add_frame);
+	output_render(&state->frame, frame->guessed ? NULL : frame->rendering, frame, add_frame);
 	return add_number(state);
 }
 

@@ -64,8 +64,9 @@ static void name_thread(struct output *output, const struct hit *hit)
 	output_line(output);
 }
 
-static void add_noted_frame(struct text *to, const struct frame *frame, const char *note)
+static void add_frame(struct text *to, const void *item)
 {
+	const struct frame *frame = item;
 	_cleanup_(text_deinit) struct text name = { 0 };
 
 	output_frame_name(&name, frame);
@@ -75,13 +76,8 @@ static void add_noted_frame(struct text *to, const struct frame *frame, const ch
 		text_printf(&name, " (%s)", frame->source);
 	else if (frame->module && frame->name)
 		text_printf(&name, " (%s)", frame->module);
-	text_add(&name, note);
+	text_add(&name, frame->guessed ? " [guessed]" : "");
 	json_string(to, text_chars(&name));
-}
-
-static void add_frame(struct text *to, const void *item)
-{
-	add_noted_frame(to, item, "");
 }
 
 static void add_stack(struct text *to, const void *item)
@@ -93,10 +89,7 @@ static void add_stack(struct text *to, const void *item)
 		const struct frame *frame = &stack->frames[i];
 
 		text_add(to, i ? "," : "");
-		if (frame->guessed)
-			add_noted_frame(to, frame, " [guessed]");
-		else
-			output_render(to, frame->rendering, frame, add_frame);
+		output_render(to, frame->guessed ? NULL : frame->rendering, frame, add_frame);
 	}
 	json_put_string(to, "],\"stack_end\":", stack_end_name(stack->end));
 }
