@@ -62,14 +62,14 @@ static int take_rights(int fd, const struct stat *old)
 	return fchmod(fd, old ? old->st_mode & RIGHTS : RIGHTS_DEFAULT) == 0 ? 0 : -errno;
 }
 
-static int replace(const char *path, const struct stat *old, const struct text *all)
+static int replace(const char *path, const struct stat *old, const char *bytes, size_t length)
 {
 	_cleanup_free_ char *name = NULL;
 	int fd = make_beside(path, &name), result;
 
 	if (fd < 0 || !name)
 		return fd;
-	result = write_all(fd, text_chars(all), all->length);
+	result = write_all(fd, bytes, length);
 	if (result == 0)
 		result = take_rights(fd, old);
 	if (close(fd) != 0 && result == 0)
@@ -98,7 +98,7 @@ static int find_file(const char *path, struct stat *st, bool *is_there, char **f
 	return *file ? 0 : -errno;
 }
 
-static int put(const char *path, const struct text *all)
+int output_replace(const char *path, const char *bytes, size_t length)
 {
 	_cleanup_free_ char *file = NULL;
 	struct stat st;
@@ -108,15 +108,7 @@ static int put(const char *path, const struct text *all)
 	/* It is none any more. */
 	if (result == 0 && !file)
 		return -ESTALE;
-	return result ? result : replace(file, is_there ? &st : NULL, all);
-}
-
-int output_replace(const char *path, const char *bytes, size_t length)
-{
-	_cleanup_(text_deinit) struct text all = { 0 };
-
-	text_add_bytes(&all, bytes, length);
-	return text_ok(&all) ? put(path, &all) : -ENOMEM;
+	return result ? result : replace(file, is_there ? &st : NULL, bytes, length);
 }
 
 /* By the broker, if there is one: it may write there. */
@@ -127,8 +119,9 @@ static int publish(const char *path, const struct text *all)
 		.length = all->length,
 	};
 
-	return request_make(REQUEST_PUBLISH, &request.answer) ? request.answer.result :
-								put(path, all);
+	return request_make(REQUEST_PUBLISH, &request.answer) ?
+		       request.answer.result :
+		       output_replace(path, text_chars(all), all->length);
 }
 
 void output_whole(struct output *output, const struct text *all)
