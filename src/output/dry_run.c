@@ -93,15 +93,6 @@ static void print_add(struct output *output, const struct output_site *site, siz
 		fprintf(output->to, "# %s [%s]\n%s\n", site->method, site->tier, text_chars(&line));
 }
 
-/*
- * perf's own way to a debug register; an address holds for this process only, as long as it runs.
- */
-static void print_breakpoint(struct output *output, const struct output_site *site)
-{
-	fprintf(output->to, "# %s [%s]\nperf record -e mem:0x%" PRIx64 ":x -p %d -- sleep 10\n",
-		site->method, site->tier, site->address, site->pid);
-}
-
 static void print_not_placed(struct output *output, const struct output_site *site, const char *why,
 			     const char *path)
 {
@@ -123,7 +114,10 @@ static void dry_run_site(struct output *output, const struct output_site *site)
 			output, site,
 			"other methods may go by its stub, and perf does not tell them apart", "");
 	else if (site->by_address)
-		print_breakpoint(output, site);
+		/* perf's own way to a debug register, for this process alone, as long as it runs. */
+		fprintf(output->to,
+			"# %s [%s]\nperf record -e mem:0x%" PRIx64 ":x -p %d -- sleep 10\n",
+			site->method, site->tier, site->address, site->pid);
 	else if (site->remapped)
 		fprintf(output->to,
 			"# %s [%s]: a uprobe at 0x%" PRIx64

@@ -174,9 +174,8 @@ static void write_node(const void *node, VISIT visit, void *ctx)
 		folded->write(folded->output, kind->frames, kind->count);
 	kind->count = 0;
 	/* A tree loses nothing while it is walked. */
-	if (!kind->users &&
-	    vector_reserve(&folded->idle, &folded->idle_capacity, folded->idle_count + 1))
-		folded->idle[folded->idle_count++] = kind;
+	if (!kind->users)
+		(void)vector_add(&folded->idle, &folded->idle_count, &folded->idle_capacity, kind);
 }
 
 static void forget_idle(struct folded *folded)

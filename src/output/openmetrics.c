@@ -143,10 +143,7 @@ static void add(struct output *output, enum family_id id, uint64_t value)
 {
 	uint64_t *number = series(output, id);
 
-	if (number)
-		*number += value;
-	else
-		output->left_out += value;
+	*(number ? number : &output->left_out) += value;
 }
 
 /* What is known at the end of the run only. */

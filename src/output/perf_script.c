@@ -51,20 +51,15 @@ static void add_frame(struct text *to, const void *item)
 		add_place(to, has_source ? frame->source : module, has_source ? frame->line : 0);
 }
 
-/* A frame of no code: what is said of the stack. */
-static void add_note(struct text *to, const char *note)
-{
-	text_printf(to, "\t%16x [%s] ([unknown])\n", 0, note);
-}
-
 static void add_stack(struct text *to, const void *item)
 {
 	const struct stack *stack = item;
 
 	for (size_t i = 0; i < stack->count; i++)
 		output_render(to, stack->frames[i].rendering, &stack->frames[i], add_frame);
+	/* What is said of it is a frame of no code. */
 	if (stack->end != STACK_WHOLE)
-		add_note(to, stack_end_name(stack->end));
+		text_printf(to, "\t%16x [%s] ([unknown])\n", 0, stack_end_name(stack->end));
 	text_add_char(to, '\n');
 }
 

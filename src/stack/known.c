@@ -148,12 +148,6 @@ static uint64_t hash_of(const struct hit_event *event, uint64_t entry)
 	return hash;
 }
 
-static bool is_same_frame(const struct event_frame *a, const struct event_frame *b)
-{
-	return a->pc == b->pc && a->method == b->method && a->offset == b->offset &&
-	       a->flags == b->flags && a->frame_pointer == b->frame_pointer;
-}
-
 static bool is_same(const struct known_stack *stack, const struct symbols *symbols,
 		    const struct hit_event *event, uint64_t entry)
 {
@@ -161,9 +155,11 @@ static bool is_same(const struct known_stack *stack, const struct symbols *symbo
 	    (unsigned int)stack->stack.end != event->stack_end)
 		return false;
 	for (uint32_t i = 0; i < stack->raw_count; i++) {
-		const struct event_frame raw = raw_of(symbols, &event->frames[i]);
+		const struct event_frame b = raw_of(symbols, &event->frames[i]),
+					 *a = &stack->raw[i];
 
-		if (!is_same_frame(&stack->raw[i], &raw))
+		if (a->pc != b.pc || a->method != b.method || a->offset != b.offset ||
+		    a->flags != b.flags || a->frame_pointer != b.frame_pointer)
 			return false;
 	}
 	return true;
