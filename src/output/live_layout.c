@@ -12,7 +12,6 @@
 #include "latency/latency.h"
 #include "output/live.h"
 #include "output/ops.h"
-#include "output/table.h"
 #include "screen/columns.h"
 
 enum {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Methods as rows of a table: counts and histograms come in, and what is new of them since the last
- * time is found. For top.c and the live view.
+ * Methods as rows of a table: counts and histograms come in, what is new of them since the last
+ * time is found, and lines come out, for a terminal of some width or for as wide a file as it
+ * takes. For top.c and the live view.
  */
 #ifndef OUTPUT_METHOD_ROWS_H
 #define OUTPUT_METHOD_ROWS_H
@@ -10,11 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+#include "cli/options.h"
+
 struct histogram;
 struct output_count;
 struct output_hist;
 
-/* What rows are sorted by, and the columns of a table (table.h), from left to right. */
+/* What rows are sorted by, and the columns, from left to right. */
 enum rows_key {
 	ROWS_RATE,
 	ROWS_CALLS,
@@ -72,5 +76,26 @@ void method_rows_settle(struct method_rows *rows, bool whole);
 
 /* Numbers: the largest first; those that are alike by name. */
 void method_rows_sort(struct method_rows *rows, enum rows_key key);
+
+struct table {
+	unsigned int columns;  /* a bit for each enum rows_key; ROWS_NAME is always there */
+	size_t method_columns; /* 0: as many as it takes */
+	size_t bar_at;
+	size_t bar_columns; /* 0: there is no bar */
+	enum time_unit unit;
+	bool utf8;
+	enum rows_key sorted_by; /* is marked in the heading; ROWS_KEYS: none is */
+};
+
+/*
+ * Choose the columns that @width has room for, 0 being enough for all: of calls that are @timed, or
+ * only counted. @bars: there may be one for the calls of each.
+ */
+void table_choose(struct table *table, bool timed, bool bars, size_t width);
+
+/* Append the heading, and a row without an end of line; @most is the largest of all calls. */
+void table_add_heading(const struct table *table, struct text *to);
+void table_add_row(const struct table *table, const struct method_row *row, uint64_t most,
+		   struct text *to);
 
 #endif

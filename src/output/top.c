@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "output/method_rows.h"
 #include "output/ops.h"
-#include "output/table.h"
 
 struct top {
 	struct method_rows rows;
