@@ -81,15 +81,11 @@ void record_write_run(struct output *output, const struct output_run *run)
 	struct record *record = output->state;
 	struct tables *tables = &record->tables;
 	struct text *body = record_begin(record);
-	size_t words = 0, tiers = 0;
+	size_t tiers = 0;
 
 	number_add(body, (uint64_t)run->pid);
 	number_add(body, tables_string(tables, run->name));
-	while (run->command && run->command[words])
-		words++;
-	number_add(body, run->command ? words + 1 : 0);
-	for (size_t i = 0; i < words; i++)
-		number_add(body, tables_string(tables, run->command[i]));
+	record_add_strings(record, (const char *const *)run->command);
 	number_add(body, run->duration_ns);
 	while (run->tiers && run->tiers[tiers].tier)
 		tiers++;

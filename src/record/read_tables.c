@@ -150,7 +150,7 @@ struct output_filtered *read_filtered(struct read_tables *tables, struct cursor 
 static void add_string(struct read_tables *tables, struct cursor *c)
 {
 	size_t length = cursor_left(c);
-	struct read_string string = { .length = length };
+	struct read_string string = { 0 };
 	struct span bytes = cursor_take(c, length);
 
 	if (length > RECORD_STRING_MAX_BYTES || tables->string_count >= RECORD_STRINGS_MAX ||

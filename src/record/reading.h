@@ -11,7 +11,6 @@
 struct read_string {
 	char *is;
 	char *printable; /* NULL: it is that itself */
-	size_t length;
 };
 
 struct read_stack {

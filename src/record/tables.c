@@ -18,9 +18,8 @@ struct thread_key {
 void tables_put(struct text *block, enum record_tag tag, const struct text *body)
 {
 	text_add_char(block, (char)tag);
-	number_add(block, body ? body->length : 0);
-	if (body)
-		text_add_bytes(block, text_chars(body), body->length);
+	number_add(block, body->length);
+	text_add_bytes(block, text_chars(body), body->length);
 }
 
 void tables_init(struct tables *tables, struct text *block)
@@ -60,7 +59,7 @@ void tables_reset(struct tables *tables)
 	tables->string_bytes = tables->stack_frames = 0;
 	tables->room = ROOM_BYTES;
 	tables->generation++;
-	tables_put(tables->block, RECORD_RESET, NULL);
+	tables_put(tables->block, RECORD_RESET, &(struct text){ 0 });
 }
 
 /* The number of @key, from 1; @is_new: it had none. */

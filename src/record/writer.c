@@ -86,8 +86,7 @@ static void add_string(struct record *record, const char *s)
 	number_add(&record->body, tables_string(&record->tables, s));
 }
 
-/* How many there are, and each; 0: there is no list. */
-static void add_strings(struct record *record, const char *const *list)
+void record_add_strings(struct record *record, const char *const *list)
 {
 	size_t count = 0;
 
@@ -197,7 +196,7 @@ static void write_count(struct record *record, const struct output_count *count)
 		add_string(record, count->bodies[i].tier);
 		number_add(body, count->bodies[i].calls);
 	}
-	add_strings(record, count->lower_bound);
+	record_add_strings(record, count->lower_bound);
 	add_double(record, count->watched);
 	number_add(body, count->all_calls);
 	record_put(record, RECORD_COUNT);
@@ -240,7 +239,7 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	number_add(body, hist->by);
 	add_string(record, hist->caller);
 	number_add(body, hist->tid);
-	add_strings(record, hist->lower_bound);
+	record_add_strings(record, hist->lower_bound);
 	add_double(record, hist->watched);
 	number_add(body, is->returned);
 	number_add(body, is->unwound);
@@ -314,7 +313,7 @@ static void write_summary(struct output *output, const struct output_summary *su
 	number_add(body, summary->calls);
 	add_shed(record, summary->shed);
 	add_losses(record, summary->losses);
-	add_strings(record, summary->lower_bound);
+	record_add_strings(record, summary->lower_bound);
 	number_add(body, summary->stacks ? STACK_ENDS : 0);
 	for (size_t i = 0; summary->stacks && i < STACK_ENDS; i++)
 		number_add(body, summary->stacks->ends[i]);
@@ -351,8 +350,8 @@ static void write_site(struct output *output, const struct output_site *site)
 	add_string(record, site->cost);
 	add_string(record, site->reason);
 	add_string(record, site->reason_text);
-	add_strings(record, site->names_from);
-	add_strings(record, site->inlined_into);
+	record_add_strings(record, site->names_from);
+	record_add_strings(record, site->inlined_into);
 	number_add(body, site->inlined_count);
 	add_string(record, site->native_function);
 	add_string(record, site->file);

@@ -69,6 +69,9 @@ struct record {
 struct text *record_begin(struct record *record);
 void record_put(struct record *record, enum record_tag tag);
 
+/* Append to the body how many strings there are, and each; 0: there is no list. */
+void record_add_strings(struct record *record, const char *const *list);
+
 /* As struct output_ops has it. */
 void record_write_run(struct output *output, const struct output_run *run);
 
