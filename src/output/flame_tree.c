@@ -57,13 +57,6 @@ static void add_function(struct text *to, const struct frame *frame)
 	text_printf(to, ",%d]", bits);
 }
 
-static void add_word(struct text *to, const char *kind, const char *name)
-{
-	text_printf(to, "[\"%s\",", kind);
-	flame_string(to, name);
-	text_add(to, ",null,null,0,0,null,0]");
-}
-
 /* The number of the frame in tree->frame, which it empties. */
 static uint32_t number_of_frame(struct flame_tree *tree, size_t *room)
 {
@@ -76,7 +69,9 @@ static uint32_t number_of_frame(struct flame_tree *tree, size_t *room)
 static uint32_t number_of_word(struct flame_tree *tree, const char *kind, const char *name,
 			       size_t *room)
 {
-	add_word(&tree->frame, kind, name);
+	text_printf(&tree->frame, "[\"%s\",", kind);
+	flame_string(&tree->frame, name);
+	text_add(&tree->frame, ",null,null,0,0,null,0]");
 	return number_of_frame(tree, room);
 }
 
@@ -262,27 +257,25 @@ static uint64_t column(const struct flame_node *node, unsigned int which)
 
 /* The first callee of each node, and the next one of its caller. */
 struct order {
-	uint32_t *first;
-	uint32_t *next;
+	uint32_t first, next;
 };
 
-static bool make_order(const struct flame_tree *tree, struct order *order)
+/* Of all nodes, for the caller to free; NULL: no memory. */
+static struct order *make_order(const struct flame_tree *tree)
 {
 	const struct flame_node *nodes = tree->nodes.rows;
+	struct order *order = malloc(tree->nodes.count * sizeof(*order));
 
-	order->first = malloc(tree->nodes.count * sizeof(*order->first));
-	order->next = malloc(tree->nodes.count * sizeof(*order->next));
-	if (!order->first || !order->next)
-		return false;
-	memset(order->first, 0xff, tree->nodes.count * sizeof(*order->first));
-	memset(order->next, 0xff, tree->nodes.count * sizeof(*order->next));
+	if (!order)
+		return NULL;
+	memset(order, 0xff, tree->nodes.count * sizeof(*order));
 	for (size_t i = tree->nodes.count - 1; i > FLAME_ROOT; i--) {
-		uint32_t *first = &order->first[nodes[i].parent];
+		uint32_t *first = &order[nodes[i].parent].first;
 
-		order->next[i] = *first;
+		order[i].next = *first;
 		*first = (uint32_t)i;
 	}
-	return true;
+	return order;
 }
 
 /* Callers before callees: of each how many calls end before it, its frame, and @columns of it. */
@@ -300,13 +293,13 @@ static void pack_nodes(const struct flame_tree *tree, const struct order *order,
 				pack(packing, column(&nodes[at], i));
 		}
 		ended = 0;
-		if (order->first[at] != INTERNED_NONE) {
-			at = order->first[at];
+		if (order[at].first != INTERNED_NONE) {
+			at = order[at].first;
 			continue;
 		}
-		for (ended = 1; at != FLAME_ROOT && order->next[at] == INTERNED_NONE; ended++)
+		for (ended = 1; at != FLAME_ROOT && order[at].next == INTERNED_NONE; ended++)
 			at = nodes[at].parent;
-		at = at == FLAME_ROOT ? INTERNED_NONE : order->next[at];
+		at = at == FLAME_ROOT ? INTERNED_NONE : order[at].next;
 	}
 }
 
@@ -315,7 +308,7 @@ static void write_nodes(const struct flame_tree *tree, struct output *output)
 	static const char *const names[COLUMNS] = { "count", "base_count", "time", "base_time" };
 	const struct flame_node *nodes = tree->nodes.rows;
 	struct packing *packing = pack_begin(output->to);
-	struct order order = { 0 };
+	_cleanup_free_ struct order *order = make_order(tree);
 	bool columns[COLUMNS] = { 0 };
 	const char *separator = "";
 
@@ -331,13 +324,11 @@ static void write_nodes(const struct flame_tree *tree, struct output *output)
 		separator = ",";
 	}
 	fputs("],\n\"packed\":\"", output->to);
-	if (packing && make_order(tree, &order))
-		pack_nodes(tree, &order, columns, packing);
+	if (packing && order)
+		pack_nodes(tree, order, columns, packing);
 	else
 		output->line.failed = true;
 	pack_end(packing);
-	free(order.first);
-	free(order.next);
 	fputs("\"}", output->to);
 }
 
