@@ -142,12 +142,6 @@ void output_server_run(struct output_server *server, output_serve_fn fn, void *c
 
 /* Listening ----------------------------------------------------------------------------------- */
 
-static socklen_t address_size(const struct sockaddr_storage *address)
-{
-	return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-						sizeof(struct sockaddr_in);
-}
-
 /* What it is called; also of an address that the kernel has completed. */
 static void print_url(const struct sockaddr_storage *address, char url[URL_BYTES])
 {
@@ -167,15 +161,15 @@ static void print_url(const struct sockaddr_storage *address, char url[URL_BYTES
 static int open_socket(struct sockaddr_storage *address)
 {
 	const int yes = 1;
-	socklen_t size = address_size(address);
+	bool six = address->ss_family == AF_INET6;
+	socklen_t size = six ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), result;
 
 	if (fd < 0)
 		return -errno;
 	/* What the last run has answered may still be on its way. IPv6 stands for itself. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
-	    (address->ss_family != AF_INET6 ||
-	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) == 0) &&
+	    (!six || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) == 0) &&
 	    bind(fd, (const struct sockaddr *)address, size) == 0 && listen(fd, BACKLOG) == 0 &&
 	    getsockname(fd, (struct sockaddr *)address, &size) == 0)
 		return fd;

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -417,17 +418,15 @@ static void write_facts(struct record *record, const struct options *options,
 int record_create(struct record **out, const struct options *options, struct output *output,
 		  struct error *err)
 {
-	struct record *record = calloc(1, sizeof(*record));
+	_cleanup_free_ struct record *record = calloc(1, sizeof(*record));
 	int result;
 
 	*out = NULL;
 	if (!record)
 		return error_set(err, -ENOMEM, "no memory for the record");
 	result = blocks_create(&record->blocks, options->record_path, err);
-	if (result) {
-		free(record);
+	if (result)
 		return result;
-	}
 	record->path = options->record_path;
 	record->mapped_room = RECORD_MAPPED_BYTES;
 	record->output = (struct output){ .ops = &record_ops, .state = record };
@@ -437,7 +436,7 @@ int record_create(struct record **out, const struct options *options, struct out
 	record_flush(record);
 	output->beside = &record->output;
 	output->managed = options->stack == STACK_MODE_MANAGED;
-	*out = record;
+	*out = cleanup_take(record);
 	return 0;
 }
 
