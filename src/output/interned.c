@@ -61,9 +61,9 @@ static uint32_t add(struct interned *interned, const void *bytes, size_t length,
 
 	if (number == INTERNED_NONE || length >= UINT32_MAX || !grow(interned) ||
 	    !vector_reserve(&interned->items, &interned->capacity, interned->count + 1) ||
+	    !interned_take(room, length + ITEM_BYTES + row_bytes) ||
 	    (row_bytes && !vector_reserve_bytes(&interned->rows, &interned->row_capacity,
-						interned->count + 1, row_bytes)) ||
-	    !interned_take(room, length + ITEM_BYTES + row_bytes))
+						interned->count + 1, row_bytes)))
 		return INTERNED_NONE;
 	item = &interned->items[number];
 	item->bytes = malloc(length + 1);

@@ -37,12 +37,16 @@ static uint32_t function_of(struct pprof *pprof, const struct frame *frame)
 /* The id of @module; 0: it has none. False if there is no room. */
 static bool mapping_of(struct pprof *pprof, const char *module, uint32_t *id)
 {
-	uint32_t name = module ? pprof_string(pprof, module) : 0, number = INTERNED_NONE;
+	uint32_t number;
 
-	if (name != INTERNED_NONE && module)
-		number = interned_add(&pprof->mappings, &name, sizeof(name), &pprof->room);
-	*id = module ? number + 1 : 0;
-	return !module || number != INTERNED_NONE;
+	*id = 0;
+	if (!module)
+		return true;
+	number = pprof_string(pprof, module);
+	if (number != INTERNED_NONE)
+		number = interned_add(&pprof->mappings, &number, sizeof(number), &pprof->room);
+	*id = number + 1;
+	return number != INTERNED_NONE;
 }
 
 static bool add_line(struct pprof *pprof, const struct frame *frame)
