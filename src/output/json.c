@@ -166,13 +166,6 @@ static void add_linear(struct text *line, const struct histogram *histogram)
 	text_add_char(line, ']');
 }
 
-static void add_percentiles(struct text *line, const struct histogram *histogram, bool any)
-{
-	for (size_t i = 0; i < HIST_SHARES; i++)
-		add_number_if(line, any, hist_shares[i].key,
-			      any ? histogram_percentile(histogram, hist_shares[i].share) : 0);
-}
-
 static void write_hist(struct output *output, const struct output_hist *hist)
 {
 	const struct histogram *histogram = hist->histogram;
@@ -188,7 +181,9 @@ static void write_hist(struct output *output, const struct output_hist *hist)
 	add_number(line, "sum_ns", histogram->sum_ns);
 	add_number_if(line, any, "min_ns", histogram->min_ns);
 	add_number_if(line, any, "max_ns", histogram->max_ns);
-	add_percentiles(line, histogram, any);
+	for (size_t i = 0; i < HIST_SHARES; i++)
+		add_number_if(line, any, hist_shares[i].key,
+			      any ? histogram_percentile(histogram, hist_shares[i].share) : 0);
 	add_number(line, "unwound", histogram->unwound);
 	add_number_if(line, hist->by == LATENCY_BY_SITE, "unfinished", histogram->unfinished);
 	add_number(line, "not_timed", histogram->untimed);

@@ -107,17 +107,13 @@ static void put_value(struct text *to, const char *before, const char *value)
 	text_add(to, value ? value : "null");
 }
 
-/* Of a frame that is told by a line there is no offset. */
-static bool has_offset(const struct frame *frame)
-{
-	return (frame->module || frame->name) && frame->kind != FRAME_V8;
-}
-
 /* But for whether it is guessed, which comes last. */
 static void add_frame(struct text *to, const void *item)
 {
 	const struct frame *frame = item;
-	uint64_t offset = has_offset(frame) ? frame->offset : frame->address.value;
+	/* Of what is told by a line there is none. */
+	bool has_offset = (frame->module || frame->name) && frame->kind != FRAME_V8;
+	uint64_t offset = has_offset ? frame->offset : frame->address.value;
 
 	json_put_string(to, "{\"kind\":", frame_kind_name(frame->kind));
 	json_put_string(to, ",\"name\":", frame->name);

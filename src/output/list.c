@@ -5,14 +5,6 @@
 #include "base/text.h"
 #include "output/ops.h"
 
-static void write_sources(struct output *output, const struct output_site *site)
-{
-	for (size_t i = 0; site->names_from[i]; i++) {
-		fputs(i ? ", " : "", output->to);
-		output_printable(output, site->names_from[i]);
-	}
-}
-
 /* One body; its method's name stands above it. */
 static void write_body(struct output *output, const struct output_site *site)
 {
@@ -30,7 +22,10 @@ static void write_body(struct output *output, const struct output_site *site)
 	else if (site->cost)
 		fprintf(output->to, "  %s", site->cost);
 	fputs("  (name: ", output->to);
-	write_sources(output, site);
+	for (size_t i = 0; site->names_from[i]; i++) {
+		fputs(i ? ", " : "", output->to);
+		output_printable(output, site->names_from[i]);
+	}
 	fputs(")\n", output->to);
 	if (site->made_from)
 		fprintf(output->to, "             %s\n", site->made_from);

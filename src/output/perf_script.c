@@ -63,15 +63,6 @@ static void add_stack(struct text *to, const void *item)
 	text_add_char(to, '\n');
 }
 
-/* Readers take a name of one letter for none, unless two blanks follow. */
-static void add_comm(struct text *to, const char *comm)
-{
-	size_t from = to->length;
-
-	add_word(to, comm);
-	text_add(to, to->length - from < 2 ? "  " : " ");
-}
-
 /*
  * All hits are one event: stackcollapse-perf takes those of the first alone. The period of a call
  * that has ended is its duration, so pictures show where time goes.
@@ -82,7 +73,9 @@ static void write_hit(struct output *output, const struct hit *hit)
 	uint64_t time_ns = hit->time_ns + offset_ns;
 	struct text *line = &output->line;
 
-	add_comm(line, hit->comm);
+	add_word(line, hit->comm);
+	/* Readers take a name of one letter for none, unless two blanks follow. */
+	text_add(line, line->length < 2 ? "  " : " ");
 	text_printf(line, "%5d/%-5d %5" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " %s: \n", hit->pid,
 		    hit->tid, time_ns / NS_PER_S, time_ns % NS_PER_S / NS_PER_US,
 		    hit->duration_ns ? hit->duration_ns : 1,

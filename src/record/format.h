@@ -31,7 +31,6 @@ enum {
 	RECORD_THREADS_MAX = 1 << 20,
 	RECORD_KINDS_MAX = 1 << 20,
 	RECORD_TOTALS_MAX_BYTES = 64 << 20,
-	RECORD_MAPPINGS_MAX = 1 << 20,
 	RECORD_LIST_MAX = 1 << 20, /* of strings, counts and the like */
 };
 

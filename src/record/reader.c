@@ -62,17 +62,6 @@ static void reset(struct record_reader *reader)
 
 /* The end of a run ---------------------------------------------------------------------------- */
 
-/* Where hits are not written, nothing that they are lost by can happen. */
-static bool is_of_hits(const char *reason)
-{
-	return strcmp(reason, "ring-buffer-full") == 0;
-}
-
-static bool is_of_stacks(const char *reason)
-{
-	return strcmp(reason, "v8-moved") == 0;
-}
-
 /* What it has of losses, with what there was no room for in its place (session/report.c). */
 static size_t take_losses(struct record_reader *reader, struct cursor *c,
 			  struct output_loss losses[LOSSES_MAX + LOSSES_OWN])
@@ -87,17 +76,20 @@ static size_t take_losses(struct record_reader *reader, struct cursor *c,
 	c->bad |= number > LOSSES_MAX;
 	for (uint64_t i = 0; i < number && cursor_ok(c); i++) {
 		struct output_loss loss = { .reason = read_printable(&reader->tables, c) };
+		bool of_stacks = strcmp(loss.reason, "v8-moved") == 0;
+		bool of_hits = strcmp(loss.reason, "ring-buffer-full") == 0;
 
 		loss.count = number_take(c);
 		/* It is of another format's room. */
 		if (strcmp(loss.reason, OUTPUT_NO_ROOM) == 0)
 			continue;
-		if (is_of_stacks(loss.reason) && !told) {
+		if (of_stacks && !told) {
 			losses[count++] = no_room;
 			told = true;
 		}
-		if ((is_of_stacks(loss.reason) && (!view->stacks || read_is_counting(view))) ||
-		    (is_of_hits(loss.reason) && read_is_counting(view)))
+		/* Where hits are not written, nothing that they are lost by can happen. */
+		if ((of_stacks && (!view->stacks || read_is_counting(view))) ||
+		    (of_hits && read_is_counting(view)))
 			continue;
 		losses[count++] = loss;
 	}
@@ -182,12 +174,6 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	note_losses(reader->end, losses);
 }
 
-static void read_end(struct record_reader *reader, struct cursor *c)
-{
-	reader->output->end_ns = number_take(c);
-	reader->ended = cursor_ok(c);
-}
-
 /* --------------------------------------------------------------------------------------------- */
 
 static void end_totals(struct record_reader *reader)
@@ -252,7 +238,8 @@ static void dispatch(struct record_reader *reader, enum record_tag tag, struct c
 		read_summary(reader, body);
 		break;
 	case RECORD_END:
-		read_end(reader, body);
+		reader->output->end_ns = number_take(body);
+		reader->ended = cursor_ok(body);
 		break;
 	default:
 		if (reader->in_totals)

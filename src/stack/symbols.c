@@ -346,13 +346,6 @@ static struct cached *slot_of(struct symbols *symbols, struct cached *set)
 	return &set[symbols->next_way++ % CACHE_WAYS];
 }
 
-static void note_filled(struct symbols *symbols, const struct cached *slot)
-{
-	size_t set = (size_t)(slot - symbols->cache) / CACHE_WAYS;
-
-	symbols->filled[set / 64] |= UINT64_C(1) << set % 64;
-}
-
 static struct cached *fill(struct symbols *symbols, const struct event_frame *at,
 			   const struct raw_v8 *v8, bool return_address)
 {
@@ -360,6 +353,7 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	const struct frame *first = &named.frames[0];
 	uint32_t code_version = symbols_code_version(symbols, at);
 	struct cached *slot;
+	size_t set;
 
 	look_up(symbols, at, v8, return_address, &named);
 	/* What is mapped may have been looked at anew for it. */
@@ -367,7 +361,8 @@ static struct cached *fill(struct symbols *symbols, const struct event_frame *at
 	if (first->kind == FRAME_UNKNOWN && (at->flags & EVENT_FRAME_STUB))
 		named.frames[0].kind = FRAME_STUB;
 	slot = slot_of(symbols, set_of(symbols, at, v8, named.by_pc));
-	note_filled(symbols, slot);
+	set = (size_t)(slot - symbols->cache) / CACHE_WAYS;
+	symbols->filled[set / 64] |= UINT64_C(1) << set % 64;
 	symbols_release(slot->answer);
 	/* What has no name yet may have one once the target has written it down. */
 	slot->answer = keep_answer(&named, !named.transient && (first->name || first->module));
