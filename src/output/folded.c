@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/shortage.h"
-#include "base/text.h"
 #include "base/vector.h"
 #include "output/ops.h"
 

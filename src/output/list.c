@@ -2,7 +2,6 @@
 /* --list for people: what matched, where it would be probed, at what cost, and why not. */
 #include <inttypes.h>
 
-#include "base/text.h"
 #include "output/ops.h"
 
 /* One body; its method's name stands above it. */

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
 #include "output/method_rows.h"
 #include "output/output.h"
 #include "screen/screen.h"

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "latency/latency.h"
 #include "output/interned.h"
 #include "output/ops.h"

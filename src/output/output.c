@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "output/ops.h"
 
 enum {

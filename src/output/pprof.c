@@ -8,7 +8,6 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "output/ops.h"
 
 uint32_t pprof_string(struct pprof *pprof, const char *s)

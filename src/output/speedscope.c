@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/vector.h"
 #include "output/interned.h"
 #include "output/ops.h"

@@ -249,10 +249,7 @@ static void write_call(struct output *output, const struct output_call *call)
 	begin_line(output, call->hit);
 	text_add_printable(line, call->name);
 	text_add_char(line, '(');
-	if (call->arguments)
-		text_add(line, call->arguments);
-	else if (call->why)
-		text_add(line, "...");
+	text_add(line, call->arguments ? call->arguments : call->why ? "..." : "");
 	text_add_char(line, ')');
 	if (call->result) {
 		text_add(line, " = ");

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/request.h"
-#include "base/text.h"
 #include "output/ops.h"
 
 enum {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/vector.h"
 #include "record/numbers.h"
 #include "record/reading.h"
