@@ -199,9 +199,8 @@ static void add_frame(struct read_tables *tables, struct cursor *c)
 	/* Names of others are printable where they come from, and are written as they are. */
 	if (!frame_is_script(&frame))
 		frame.name = read_printable_or_null(tables, &name);
-	if (cursor_ok(c) &&
-	    !vector_add(&tables->frames, &tables->frame_count, &tables->frame_capacity, frame))
-		tables->no_memory = true;
+	tables->no_memory |= cursor_ok(c) && !vector_add(&tables->frames, &tables->frame_count,
+							 &tables->frame_capacity, frame);
 }
 
 static size_t bytes_of(const char *s)
@@ -272,9 +271,8 @@ static void add_thread(struct read_tables *tables, struct cursor *c)
 	thread.tid = (pid_t)number_take(c);
 	thread.comm = read_string(tables, c);
 	c->bad |= tables->thread_count >= RECORD_THREADS_MAX;
-	if (cursor_ok(c) &&
-	    !vector_add(&tables->threads, &tables->thread_count, &tables->thread_capacity, thread))
-		tables->no_memory = true;
+	tables->no_memory |= cursor_ok(c) && !vector_add(&tables->threads, &tables->thread_count,
+							 &tables->thread_capacity, thread);
 }
 
 void read_table_record(struct read_tables *tables, enum record_tag tag, struct cursor *c,
