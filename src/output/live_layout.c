@@ -98,7 +98,7 @@ static void add_table(const struct layout *layout)
 	struct screen_line look = { .style = SCREEN_PLAIN };
 	_cleanup_(text_deinit) struct text text = { 0 };
 
-	table_choose(&table, live->kind == LIVE_TOP, true, layout->columns);
+	table_choose(&table, live->kind == LIVE_TOP, layout->columns);
 	table_add_heading(&table, &text);
 	add_line(layout, text_chars(&text), SCREEN_HEADING);
 	look.bar_at = table.bar_at;

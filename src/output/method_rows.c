@@ -284,7 +284,7 @@ static bool leave_one_out(struct table *table)
 	return least != ROWS_NAME;
 }
 
-void table_choose(struct table *table, bool timed, bool bars, size_t width)
+void table_choose(struct table *table, bool timed, size_t width)
 {
 	size_t numbers, bar = width / BAR_PART;
 
@@ -299,7 +299,7 @@ void table_choose(struct table *table, bool timed, bool bars, size_t width)
 		;
 	numbers = width_of_numbers(table);
 	bar = bar > BAR_MAX ? BAR_MAX : bar;
-	if (bars && bar >= BAR_MIN && numbers + bar + METHOD_GAP + METHOD_MIN <= width) {
+	if (bar >= BAR_MIN && numbers + bar + METHOD_GAP + METHOD_MIN <= width) {
 		table->bar_at = numbers;
 		table->bar_columns = bar;
 		numbers += bar + METHOD_GAP;

@@ -88,10 +88,10 @@ struct table {
 };
 
 /*
- * Choose the columns that @width has room for, 0 being enough for all: of calls that are @timed, or
- * only counted. @bars: there may be one for the calls of each.
+ * Choose the columns that @width has room for, with a bar for the calls of each if there may be, 0
+ * being enough for all, without one: of calls that are @timed, or only counted.
  */
-void table_choose(struct table *table, bool timed, bool bars, size_t width);
+void table_choose(struct table *table, bool timed, size_t width);
 
 /* Append the heading, and a row without an end of line; @most is the largest of all calls. */
 void table_add_heading(const struct table *table, struct text *to);

@@ -148,8 +148,9 @@ static void put_location(struct writer *writer, uint64_t id, const struct intern
 	free(list);
 }
 
+/* @labels: LABELS of them, or NULL. */
 static void put_sample(struct writer *writer, const struct interned_item *stack,
-		       const struct pprof_values *values, Pprof__Label **labels, size_t label_count)
+		       const struct pprof_values *values, Pprof__Label **labels)
 {
 	const struct pprof *pprof = writer->output->state;
 	int64_t numbers[VALUES] = { (int64_t)values->count, (int64_t)values->time_ns };
@@ -167,7 +168,7 @@ static void put_sample(struct writer *writer, const struct interned_item *stack,
 	sample.location_id = ids;
 	sample.n_value = pprof->timed ? VALUES : 1;
 	sample.value = numbers;
-	sample.n_label = label_count;
+	sample.n_label = labels ? LABELS : 0;
 	sample.label = labels;
 	if (ids)
 		PUT_ONE(writer, sample, sample);
@@ -176,9 +177,10 @@ static void put_sample(struct writer *writer, const struct interned_item *stack,
 	free(ids);
 }
 
-static void put_samples(struct writer *writer, uint32_t thread, uint32_t tid)
+static void put_samples(struct writer *writer)
 {
-	const struct pprof *pprof = writer->output->state;
+	struct pprof *pprof = writer->output->state;
+	uint32_t thread = pprof_string(pprof, "thread"), tid = pprof_string(pprof, "tid");
 	const struct pprof_values *values = pprof->samples.rows;
 
 	for (size_t i = 0; i < pprof->samples.count; i++) {
@@ -191,11 +193,10 @@ static void put_samples(struct writer *writer, uint32_t thread, uint32_t tid)
 		comm_label.str = from.comm;
 		tid_label.key = tid;
 		tid_label.num = from.tid;
-		put_sample(writer, &pprof->stacks.items[from.stack], &values[i], labels, LABELS);
+		put_sample(writer, &pprof->stacks.items[from.stack], &values[i], labels);
 	}
 	if (pprof->others.count)
-		put_sample(writer, &pprof->stacks.items[PPROF_OTHER_STACKS], &pprof->others, NULL,
-			   0);
+		put_sample(writer, &pprof->stacks.items[PPROF_OTHER_STACKS], &pprof->others, NULL);
 }
 
 static void put_type(struct writer *writer, uint32_t type, uint32_t unit)
@@ -233,7 +234,6 @@ void pprof_write(struct output *output)
 {
 	struct writer writer = { .output = output };
 	struct pprof *pprof = output->state;
-	uint32_t thread, tid;
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP_HEADER,
 			 MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -243,9 +243,7 @@ void pprof_write(struct output *output)
 	/* What the document says itself has room. */
 	pprof->room = SIZE_MAX;
 	put_head(&writer);
-	thread = pprof_string(pprof, "thread");
-	tid = pprof_string(pprof, "tid");
-	put_samples(&writer, thread, tid);
+	put_samples(&writer);
 	put_mappings(&writer, &pprof->mappings);
 	for (size_t i = 0; i < pprof->locations.count; i++)
 		put_location(&writer, i + 1, &pprof->locations.items[i]);

@@ -56,7 +56,7 @@ static void top_kept(struct output *output)
 	method_rows_sort(&top->rows, ROWS_CALLS);
 	if (top->rows.failed && !output->problem)
 		output->problem = -ENOMEM;
-	table_choose(&table, true, false, 0);
+	table_choose(&table, true, 0);
 	add_status(top, line);
 	table_add_heading(&table, line);
 	text_add_char(line, '\n');
