@@ -31,32 +31,28 @@ struct layout {
 
 /* Lines --------------------------------------------------------------------------------------- */
 
-/* @line becomes one, as @look has it. */
-static void take_line(struct live_lines *lines, struct text *line, const struct screen_line *look)
+/* A line with what of @s there is room for, as @look has it. */
+static void add_look(const struct layout *layout, const char *s, struct screen_line look)
 {
-	struct screen_line taken = *look;
+	struct live_lines *lines = layout->lines;
+	struct text line = { 0 };
+	size_t used = columns_add_head(&line, s, layout->columns, layout->live->utf8);
 
+	/* A heading is as wide as the screen. */
+	if (look.style == SCREEN_HEADING)
+		columns_add_blanks(&line, layout->columns - used);
 	/* One that is empty has characters only once something was added. */
-	text_add_bytes(line, "", 0);
-	taken.text = line->chars;
-	if (text_ok(line) && vector_add(&lines->list, &lines->count, &lines->capacity, taken)) {
-		*line = (struct text){ 0 };
+	text_add_bytes(&line, "", 0);
+	look.text = line.chars;
+	if (text_ok(&line) && vector_add(&lines->list, &lines->count, &lines->capacity, look))
 		return;
-	}
-	text_deinit(line);
+	text_deinit(&line);
 	lines->failed = true;
 }
 
 static void add_line(const struct layout *layout, const char *s, enum screen_style style)
 {
-	const struct screen_line look = { .style = style };
-	struct text line = { 0 };
-	size_t used = columns_add_head(&line, s, layout->columns, layout->live->utf8);
-
-	/* A heading is as wide as the screen. */
-	if (style == SCREEN_HEADING)
-		columns_add_blanks(&line, layout->columns - used);
-	take_line(layout->lines, &line, &look);
+	add_look(layout, s, (struct screen_line){ .style = style });
 }
 
 static void drop_lines(struct live_lines *lines, size_t from, size_t count)
@@ -95,21 +91,17 @@ static void add_table(const struct layout *layout)
 	const struct live *live = layout->live;
 	struct table table = { .unit = live->unit, .utf8 = live->utf8, .sorted_by = live->key };
 	uint64_t most = most_calls(&live->rows);
-	struct screen_line look = { .style = SCREEN_PLAIN };
 	_cleanup_(text_deinit) struct text text = { 0 };
 
 	table_choose(&table, live->kind == LIVE_TOP, layout->columns);
 	table_add_heading(&table, &text);
 	add_line(layout, text_chars(&text), SCREEN_HEADING);
-	look.bar_at = table.bar_at;
-	look.bar_columns = table.bar_columns;
 	for (size_t i = 0; i < live->rows.count; i++) {
-		struct text line = { 0 };
-
 		text_clear(&text);
 		table_add_row(&table, &live->rows.list[i], most, &text);
-		columns_add_head(&line, text_chars(&text), layout->columns, live->utf8);
-		take_line(layout->lines, &line, &look);
+		add_look(layout, text_chars(&text),
+			 (struct screen_line){ .bar_at = table.bar_at,
+					       .bar_columns = table.bar_columns });
 	}
 }
 
@@ -121,9 +113,7 @@ static void draw_row(void *ctx, const struct hist_row *row)
 	const struct layout *layout = ctx;
 	bool narrow = layout->columns < BAR_AT + BAR_LEAST, utf8 = layout->live->utf8;
 	size_t at = narrow ? NARROW_AT : BAR_AT, bar = layout->columns;
-	struct screen_line look = { .bar_at = at };
 	_cleanup_(text_deinit) struct text text = { 0 };
-	struct text line = { 0 };
 
 	bar = bar > at ? bar - at : 0;
 	bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar;
@@ -133,9 +123,8 @@ static void draw_row(void *ctx, const struct hist_row *row)
 		text_printf(&text, "%10" PRIu64 " -> %-10" PRIu64 " : %-9" PRIu64 "|", row->low,
 			    row->high, row->count);
 	columns_add_bar(&text, row->most ? (double)row->count / (double)row->most : 0, bar, utf8);
-	columns_add_head(&line, text_chars(&text), layout->columns, utf8);
-	look.bar_columns = bar;
-	take_line(layout->lines, &line, &look);
+	add_look(layout, text_chars(&text),
+		 (struct screen_line){ .bar_at = at, .bar_columns = bar });
 }
 
 /* The lines of text_add_numbers(). */
