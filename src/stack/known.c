@@ -155,11 +155,10 @@ static bool is_same(const struct known_stack *stack, const struct symbols *symbo
 	    (unsigned int)stack->stack.end != event->stack_end)
 		return false;
 	for (uint32_t i = 0; i < stack->raw_count; i++) {
-		const struct event_frame b = raw_of(symbols, &event->frames[i]),
-					 *a = &stack->raw[i];
+		const struct event_frame raw = raw_of(symbols, &event->frames[i]);
 
-		if (a->pc != b.pc || a->method != b.method || a->offset != b.offset ||
-		    a->flags != b.flags || a->frame_pointer != b.frame_pointer)
+		/* All of its bits are members. */
+		if (memcmp(&stack->raw[i], &raw, sizeof(raw)) != 0)
 			return false;
 	}
 	return true;
