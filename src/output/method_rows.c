@@ -59,14 +59,13 @@ void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
 	for (size_t i = 0; i < rows->count; i++) {
 		struct method_row *row = &rows->list[i];
 
-		if (rows->before)
+		if (rows->before) {
 			rows->before[rows->before_count++] = (struct method_rows_before){
 				.name = row->name,
 				.calls = row->numbers[ROWS_CALLS],
 			};
-		else
-			free(row->name);
-		row->name = NULL;
+			row->name = NULL;
+		}
 		row_deinit(row);
 	}
 	if (rows->before)

@@ -302,10 +302,8 @@ void output_add_inliners(const char *const *names, size_t count, struct text *ou
 {
 	size_t named = 0;
 
-	for (; names[named]; named++) {
-		text_add(out, named ? ", " : "");
-		text_add(out, names[named]);
-	}
+	for (; names[named]; named++)
+		text_printf(out, "%s%s", named ? ", " : "", names[named]);
 	if (named < count)
 		text_add(out, ", ...");
 }

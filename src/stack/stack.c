@@ -77,7 +77,8 @@ static size_t name(struct stack *stack, struct symbols *symbols, const struct ev
 	return 1;
 }
 
-void stack_clear(struct stack *stack)
+/* Leave no frames in it; its memory is for the next. */
+static void clear(struct stack *stack)
 {
 	while (stack->answer_count > 0)
 		symbols_release(stack->answers[--stack->answer_count]);
@@ -133,7 +134,7 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
 	bool managed = frames == STACK_FRAMES_MANAGED, framed = false;
 	bool tells = frames != STACK_FRAMES_ALL;
 
-	stack_clear(stack);
+	clear(stack);
 	stack->end = (enum stack_end)event->stack_end;
 	stack->lasting = true;
 	if (symbols)
@@ -186,7 +187,7 @@ bool stack_narrow(struct stack *managed, const struct stack *marked)
 
 void stack_deinit(struct stack *stack)
 {
-	stack_clear(stack);
+	clear(stack);
 	free(stack->frames);
 	free(stack->answers);
 	*stack = (struct stack){ 0 };

@@ -72,8 +72,6 @@ void stack_resolve(struct stack *stack, struct symbols *symbols, const struct hi
  */
 bool stack_narrow(struct stack *managed, const struct stack *marked);
 
-/* Leave no frames in it; its memory is for the next. */
-void stack_clear(struct stack *stack);
 void stack_deinit(struct stack *stack);
 
 /* The function that a call returns to, valid until the next is named. @symbols as above. */
