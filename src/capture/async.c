@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "bpf/event.h"
@@ -33,24 +32,6 @@ int capture_size_async(const struct capture *capture)
 
 	bpf->rodata->watch_async = async;
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
-}
-
-int capture_map_async(struct capture *capture)
-{
-	const struct place_probe_bpf *bpf = capture->bpf;
-	int result = capture_map_table((void **)&capture->async_sites, bpf->maps.async_sites);
-
-	if (result == 0)
-		result = capture_map_table((void **)&capture->async_totals, bpf->maps.async_totals);
-	return result;
-}
-
-void capture_unmap_async(struct capture *capture)
-{
-	if (!capture->bpf)
-		return;
-	capture_unmap_table(capture->async_sites, capture->bpf->maps.async_sites);
-	capture_unmap_table(capture->async_totals, capture->bpf->maps.async_totals);
 }
 
 bool capture_watch_collections(struct capture *capture, struct uprobe_site *site)

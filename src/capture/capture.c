@@ -73,17 +73,9 @@ void capture_destroy(struct capture *capture)
 	uprobes_destroy(capture->thrown);
 	uprobes_destroy(capture->collections);
 	capture_close_ring(capture);
-	capture_unmap_unwind(capture);
-	capture_unmap_latencies(capture);
-	capture_unmap_watch(capture);
-	capture_unmap_async(capture);
-	capture_unmap_rates(capture);
-	capture_unmap_merged(capture);
-	if (capture->bpf)
-		capture_unmap_table(capture->counters, capture->bpf->maps.counters);
+	free(capture->decided);
 	capture_unload(capture);
-	if (capture->signal_fd >= 0)
-		close(capture->signal_fd);
+	cleanup_close(&capture->signal_fd);
 	free(capture);
 }
 

@@ -4,6 +4,7 @@
 #define CAPTURE_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/uio.h>
 
 #include "probe/breakpoints.h"
 #include "probe/programs.h"
@@ -16,6 +17,8 @@
 
 struct bpf_program;
 struct place_probe_bpf;
+
+enum { CAPTURE_TABLES = 11 }; /* arrays of the programs that a run can need as memory */
 
 /* The programs' ring buffer, mapped. */
 struct capture_ring {
@@ -53,8 +56,9 @@ struct capture {
 	int thread_exits_fd;	    /* -1: calls are not timed */
 	struct capture_ring ring;
 	int wakes_fd;
-	struct shed_site *rates; /* the programs', by site; NULL: any number is reported */
-	size_t rate_count;
+	struct iovec mapped[CAPTURE_TABLES]; /* what follows as "the programs'" */
+	size_t mapped_count;
+	struct shed_site *rates;   /* the programs', by site; NULL: any number is reported */
 	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */
 	bool is_resting;	   /* one of them is about to be emptied: */
 	uint32_t resting;
@@ -123,9 +127,8 @@ int capture_open_signals(struct capture *capture, struct error *err);
 int capture_open_ring(struct capture *capture, struct error *err);
 void capture_close_ring(struct capture *capture);
 
-/* --max-rate: once the programs are loaded. -errno. */
-int capture_map_rates(struct capture *capture);
-void capture_unmap_rates(struct capture *capture);
+/* --max-rate: once the programs are loaded. */
+void capture_begin_rates(struct capture *capture);
 
 /*
  * Hand on what has been written so far. -EAGAIN: somebody has had enough, and there may be more.
@@ -144,20 +147,14 @@ uint64_t capture_ring_written(const struct capture *capture);
 bool capture_may_sleep(struct capture *capture);
 void capture_wakes(struct capture *capture);
 
-/* Map what the programs unwind by, and unmap it. -errno. */
-int capture_map_unwind(struct capture *capture);
-void capture_unmap_unwind(struct capture *capture);
-
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
 size_t capture_latency_totals(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
-/* Counting equal stacks: before the programs are loaded; mapping the tables. -errno. */
+/* Counting equal stacks: before the programs are loaded. -errno. */
 size_t capture_merge_slots(const struct capture *capture);
 int capture_set_merging(const struct capture *capture);
-int capture_map_merged(struct capture *capture);
-void capture_unmap_merged(struct capture *capture);
 
 /* At all of @sites, or nowhere: then NULL. */
 struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
@@ -166,22 +163,9 @@ struct uprobes *capture_probe_all(const struct capture *capture, const struct bp
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);
 
-/*
- * Map an array of the programs, all of it, into *@to; NULL with -errno. And unmap it, if it is.
- */
-struct bpf_map;
-int capture_map_table(void **to, const struct bpf_map *map);
-void capture_unmap_table(void *table, const struct bpf_map *map);
-
 /* async.c */
 int capture_size_async(const struct capture *capture);
-int capture_map_async(struct capture *capture);
-void capture_unmap_async(struct capture *capture);
 void capture_unwatch_collections(struct capture *capture);
-
-/* Map what the programs know of each site, and unmap it. -errno. */
-int capture_map_latencies(struct capture *capture);
-void capture_unmap_latencies(struct capture *capture);
 
 /* Learn what the probes of a plan that is timed will cost. */
 void capture_calibrate(struct capture *capture);
@@ -189,14 +173,9 @@ void capture_calibrate(struct capture *capture);
 /* No call is timed any more: those that threads have left without an exit are counted now. */
 void capture_settle_latencies(const struct capture *capture);
 
-/*
- * Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded; mapping what
- * they run and keep. -errno.
- */
+/* Are there programs for methods: --watch, --if, --by=EXPR? Before they are loaded. -errno. */
 bool capture_runs_programs(const struct options *options);
 int capture_size_watch(const struct capture *capture);
-int capture_map_watch(struct capture *capture);
-void capture_unmap_watch(struct capture *capture);
 
 /* --by=EXPR: before the programs are loaded. -errno. */
 int capture_size_by_values(const struct capture *capture);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/vector.h"
 #include "bpf/event.h"
@@ -81,27 +80,6 @@ int capture_size_latencies(const struct capture *capture)
 	};
 
 	return programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
-}
-
-static size_t timed_bytes(const struct capture *capture)
-{
-	return bpf_map__max_entries(capture->bpf->maps.timed_sites) * sizeof(*capture->timed);
-}
-
-int capture_map_latencies(struct capture *capture)
-{
-	capture->timed = mmap(NULL, timed_bytes(capture), PROT_READ | PROT_WRITE, MAP_SHARED,
-			      bpf_map__fd(capture->bpf->maps.timed_sites), 0);
-	if (capture->timed != MAP_FAILED)
-		return 0;
-	capture->timed = NULL;
-	return -errno;
-}
-
-void capture_unmap_latencies(struct capture *capture)
-{
-	if (capture->timed)
-		munmap(capture->timed, timed_bytes(capture));
 }
 
 struct programs_latency capture_latency(const struct options *options)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "arch/arch.h"
 #include "probe/breakpoint_event.h"
@@ -222,6 +223,9 @@ static int size_maps(const struct capture *capture)
 
 void capture_unload(struct capture *capture)
 {
+	for (size_t i = 0; i < capture->mapped_count; i++)
+		munmap(capture->mapped[i].iov_base, capture->mapped[i].iov_len);
+	capture->mapped_count = 0;
 	programs_destroy(capture->loaded);
 	place_probe_bpf__destroy(capture->bpf);
 	capture->loaded = NULL;
@@ -269,23 +273,45 @@ static int load_programs(struct capture *capture, struct error *err)
 	return result ? refusal_of_programs(err, result) : 0;
 }
 
+/* What the programs have as arrays, and this run needs, as memory. */
 static int map_tables(struct capture *capture, struct error *err)
 {
-	int result = capture_map_table((void **)&capture->counters, capture->bpf->maps.counters);
+	const struct place_probe_bpf *bpf = capture->bpf;
+	bool runs = capture_runs_programs(capture->options);
+	const struct {
+		void **to;
+		const struct bpf_map *map;
+		bool wanted;
+	} tables[CAPTURE_TABLES] = {
+		{ (void **)&capture->counters, bpf->maps.counters, true },
+		{ (void **)&capture->rows, bpf->maps.unwind_rows, true },
+		{ (void **)&capture->ranges, bpf->maps.unwind_ranges, true },
+		{ (void **)&capture->rates, bpf->maps.shed_sites, capture->options->max_rate },
+		{ (void **)&capture->timed, bpf->maps.timed_sites, capture->plan->timed },
+		{ (void **)&capture->programs, bpf->maps.watch_programs, runs },
+		{ (void **)&capture->ops, bpf->maps.watch_ops, runs },
+		{ (void **)&capture->kept, bpf->maps.watch_slots,
+		  capture->options->mode == MODE_WATCH },
+		{ (void **)&capture->async_sites, bpf->maps.async_sites, runs },
+		{ (void **)&capture->async_totals, bpf->maps.async_totals, runs },
+		{ (void **)&capture->merged, bpf->maps.merged, capture_merges(capture) },
+	};
 
-	if (result == 0)
-		result = capture_map_unwind(capture);
-	if (result == 0)
-		result = capture_map_rates(capture);
-	if (result == 0 && capture->plan->timed)
-		result = capture_map_latencies(capture);
-	if (result == 0 && capture_runs_programs(capture->options))
-		result = capture_map_watch(capture);
-	if (result == 0)
-		result = capture_map_merged(capture);
-	return result ? error_set(err, result, "cannot map the BPF programs' tables: %s",
-				  strerror(-result)) :
-			0;
+	for (size_t i = 0; i < CAPTURE_TABLES; i++) {
+		const struct bpf_map *map = tables[i].map;
+		size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+		void *table;
+
+		if (!tables[i].wanted)
+			continue;
+		table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+		if (table == MAP_FAILED)
+			return error_set(err, -errno, "cannot map the BPF programs' tables: %s",
+					 strerror(errno));
+		*tables[i].to = table;
+		capture->mapped[capture->mapped_count++] = (struct iovec){ table, bytes };
+	}
+	return 0;
 }
 
 /*
@@ -370,6 +396,7 @@ int capture_load(struct capture *capture, const struct unwind_tables *unwind, st
 		return result;
 	if (unwind && capture->row_capacity > NO_ROWS)
 		capture_set_unwind(capture, unwind);
+	capture_begin_rates(capture);
 	if (capture->plan->timed)
 		capture_calibrate(capture);
 	/* Before anything is attached: signals are read like events, in their turn. */

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <bpf/libbpf.h>
@@ -16,10 +15,7 @@
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
 
-enum {
-	SLOTS = MERGE_TABLES * MERGE_SLOTS,
-	TURN_SLOTS = MERGE_SLOTS / 2, /* with so many in use the other table has its turn */
-};
+enum { TURN_SLOTS = MERGE_SLOTS / 2 /* with so many in use the other table has its turn */ };
 
 bool capture_merges(const struct capture *capture)
 {
@@ -28,7 +24,7 @@ bool capture_merges(const struct capture *capture)
 
 size_t capture_merge_slots(const struct capture *capture)
 {
-	return capture_merges(capture) ? SLOTS : 1;
+	return capture_merges(capture) ? MERGE_TABLES * MERGE_SLOTS : 1;
 }
 
 int capture_set_merging(const struct capture *capture)
@@ -48,27 +44,6 @@ int capture_set_merging(const struct capture *capture)
 	bpf->rodata->merge_secret[0] = secret[0];
 	bpf->rodata->merge_secret[1] = secret[1];
 	return 0;
-}
-
-int capture_map_merged(struct capture *capture)
-{
-	void *mapped;
-
-	if (!capture_merges(capture))
-		return 0;
-	mapped = mmap(NULL, SLOTS * sizeof(*capture->merged), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(capture->bpf->maps.merged), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->merged = mapped;
-	return 0;
-}
-
-void capture_unmap_merged(struct capture *capture)
-{
-	if (capture->merged)
-		munmap(capture->merged, SLOTS * sizeof(*capture->merged));
-	capture->merged = NULL;
 }
 
 bool capture_read_merged(const struct capture *capture, uint32_t slot, uint64_t *count)

@@ -3,9 +3,6 @@
  * --max-rate: which sites are of one method, as the programs have it (bpf/shed.bpf.h). Told when
  * they are loaded, and again when sites have come up.
  */
-#include <errno.h>
-#include <sys/mman.h>
-
 #include <bpf/libbpf.h>
 
 #include "bpf/event.h"
@@ -14,35 +11,12 @@
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
 
-static size_t rate_bytes(const struct capture *capture)
+void capture_begin_rates(struct capture *capture)
 {
-	return capture->rate_count * sizeof(*capture->rates);
-}
-
-int capture_map_rates(struct capture *capture)
-{
-	void *mapped;
-
-	if (!capture->options->max_rate)
-		return 0;
-	capture->rate_count = bpf_map__max_entries(capture->bpf->maps.shed_sites);
-	mapped = mmap(NULL, rate_bytes(capture), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(capture->bpf->maps.shed_sites), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->rates = mapped;
 	/* What is hit before it is known here has a rate of its own. */
-	for (size_t i = 0; i < capture->rate_count; i++)
-		capture->rates[i].first_site = (uint32_t)i;
+	for (uint32_t i = 0; capture->rates && i < capture_sites_with_counters(capture); i++)
+		capture->rates[i].first_site = i;
 	capture_group_methods(capture);
-	return 0;
-}
-
-void capture_unmap_rates(struct capture *capture)
-{
-	if (capture->rates)
-		munmap(capture->rates, rate_bytes(capture));
-	capture->rates = NULL;
 }
 
 /* The end of the method whose first site in plan->by_method is at @first. */
@@ -72,7 +46,7 @@ void capture_group_methods(struct capture *capture)
 		for (size_t i = at; i < end; i++) {
 			size_t site = (size_t)(plan->by_method[i] - plan->sites);
 
-			if (site < capture->rate_count)
+			if (site < capture_sites_with_counters(capture))
 				__atomic_store_n(&capture->rates[site].first_site, first_site,
 						 __ATOMIC_RELAXED);
 		}

@@ -3,9 +3,7 @@
  * The rows and ranges that stacks are unwound by (unwind/tables.h), in memory that the programs
  * share: filled as the programs are loaded, and again when the target has loaded more code.
  */
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,34 +15,6 @@
 #include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "unwind/tables.h"
-
-int capture_map_unwind(struct capture *capture)
-{
-	size_t ranges = 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges);
-	void *mapped;
-
-	mapped = mmap(NULL, capture->row_capacity * sizeof(*capture->rows), PROT_READ | PROT_WRITE,
-		      MAP_SHARED, bpf_map__fd(capture->bpf->maps.unwind_rows), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->rows = mapped;
-	mapped = mmap(NULL, ranges, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(capture->bpf->maps.unwind_ranges), 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	capture->ranges = mapped;
-	return 0;
-}
-
-void capture_unmap_unwind(struct capture *capture)
-{
-	if (capture->rows)
-		munmap(capture->rows, capture->row_capacity * sizeof(*capture->rows));
-	if (capture->ranges)
-		munmap(capture->ranges, 2 * UNWIND_RANGES_MAX * sizeof(*capture->ranges));
-	capture->rows = NULL;
-	capture->ranges = NULL;
-}
 
 /* The map comes last: a program that finds one finds all that belongs to it. */
 static void set_dotnet(struct unwind_dotnet *to, struct unwind_dotnet dotnet)

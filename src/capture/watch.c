@@ -7,9 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "bpf/event.h"
@@ -68,49 +66,6 @@ int capture_size_watch(const struct capture *capture)
 	bpf->rodata->filter_types = capture->options->filter_types;
 	result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
 	return result ? result : capture_size_async(capture);
-}
-
-static size_t bytes_of(const struct bpf_map *map)
-{
-	return (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-}
-
-int capture_map_table(void **to, const struct bpf_map *map)
-{
-	*to = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (*to != MAP_FAILED)
-		return 0;
-	*to = NULL;
-	return -errno;
-}
-
-void capture_unmap_table(void *table, const struct bpf_map *map)
-{
-	if (table)
-		munmap(table, bytes_of(map));
-}
-
-int capture_map_watch(struct capture *capture)
-{
-	const struct place_probe_bpf *bpf = capture->bpf;
-	int result = capture_map_table((void **)&capture->programs, bpf->maps.watch_programs);
-
-	if (result == 0)
-		result = capture_map_table((void **)&capture->ops, bpf->maps.watch_ops);
-	if (result == 0 && capture->options->mode == MODE_WATCH)
-		result = capture_map_table((void **)&capture->kept, bpf->maps.watch_slots);
-	return result ? result : capture_map_async(capture);
-}
-
-void capture_unmap_watch(struct capture *capture)
-{
-	free(capture->decided);
-	/* What was never loaded has no maps, and none of these. */
-	if (!capture->bpf)
-		return;
-	capture_unmap_table(capture->programs, capture->bpf->maps.watch_programs);
-	capture_unmap_table(capture->ops, capture->bpf->maps.watch_ops);
-	capture_unmap_table(capture->kept, capture->bpf->maps.watch_slots);
 }
 
 bool capture_watch_thrown(struct capture *capture, struct uprobe_site *site)
