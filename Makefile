@@ -137,8 +137,8 @@ $(PAGE): $(PAGE_SOURCES) $(BUILD)/page/packages
 $(BUILD)/src/output/flame.o: CPPFLAGS += -DFLAME_PAGE='"$(PAGE)"'
 $(BUILD)/src/output/flame.o: $(PAGE)
 
-# The compiler does not tell: the skeleton is a system header to it.
-$(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl skel.h src --include="*.c")) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
+# The compiler does not tell: the skeleton, which capture_internal.h includes too, is a system header to it.
+$(patsubst %.c,$(BUILD)/%.o,$(shell grep -rlE 'skel\.h|capture_internal\.h' src --include="*.c")) $(UNIT_TESTS:=.o) $(BENCHES:=.o): $(SKELETONS)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(shell find bpf -name "*.h") Makefile
 	$(call msg,BPF,$@)

@@ -4,19 +4,12 @@
  * the programs have counted of whole calls. What they do is bpf/async.bpf.h's.
  */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
-#include "probe/uprobes.h"
 
 enum { LOOKED_AT = 1 << 17 }; /* boxes at a time, at most */
 

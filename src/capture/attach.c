@@ -8,17 +8,9 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
-#include "probe/breakpoints.h"
-#include "probe/uprobes.h"
 #include "target/process.h"
 
 static int check_cost(const struct capture *capture, size_t sites, struct error *err)

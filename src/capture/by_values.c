@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* --by=EXPR: the table of values that the programs keep, bpf/by.h. */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "bpf/by.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 
 /* A number has eight bytes; of strings as much as is asked for. */

@@ -4,7 +4,6 @@
  * which hits count, and what others ask of it. In between: load.c, attach.c, consume.c, and
  * attach.c again.
  */
-#include "capture/capture.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,16 +13,10 @@
 #include <bpf/bpf.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/vector.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
-#include "probe/breakpoints.h"
 #include "probe/online_cpus.h"
-#include "probe/uprobes.h"
 
 int capture_create(struct capture **out, const struct options *options, struct process *process,
 		   struct plan *plan, struct error *err)

@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <sys/uio.h>
 
+#include "bpf/event.h"
+#include "bpf/follow.h"
+#include "bpf/place_probe.skel.h"
 #include "probe/breakpoints.h"
 #include "probe/programs.h"
 #include "probe/no_preempt.h"
@@ -13,10 +16,6 @@
 #include "latency/calibrate.h"
 #include "capture/capture.h"
 #include "base/error.h"
-#include "plan/plan.h"
-
-struct bpf_program;
-struct place_probe_bpf;
 
 enum { CAPTURE_TABLES = 11 }; /* arrays of the programs that a run can need as memory */
 
@@ -56,7 +55,7 @@ struct capture {
 	int thread_exits_fd;	    /* -1: calls are not timed */
 	struct capture_ring ring;
 	int wakes_fd;
-	struct iovec mapped[CAPTURE_TABLES]; /* what follows as "the programs'" */
+	struct iovec mapped[CAPTURE_TABLES]; /* all that is "the programs'" here */
 	size_t mapped_count;
 	struct shed_site *rates;   /* the programs', by site; NULL: any number is reported */
 	struct merge_slot *merged; /* the programs' tables; NULL: they merge nothing */

@@ -9,18 +9,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/clock.h"
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
-#include "probe/breakpoints.h"
-#include "probe/uprobes.h"
 #include "target/process.h"
 
 enum {

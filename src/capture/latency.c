@@ -4,16 +4,11 @@
  * that they have counted since.
  */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
 #include "plan/timed.h"

@@ -7,12 +7,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <bpf/libbpf.h>
-
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 
 enum { TURN_SLOTS = MERGE_SLOTS / 2 /* with so many in use the other table has its turn */ };

@@ -5,15 +5,7 @@
  */
 #include <stdint.h>
 
-#include <bpf/libbpf.h>
-
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
-#include "probe/uprobes.h"
 
 struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
 				  struct uprobe_site *sites, size_t count)

@@ -8,16 +8,9 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "plan/timed.h"
-#include "probe/uprobes.h"
 
 /* Breakpoints look for the uprobe from now on, or do not any more. */
 static int tell_programs(const struct capture *capture, const uint32_t *numbers, size_t count,

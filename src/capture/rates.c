@@ -3,12 +3,7 @@
  * --max-rate: which sites are of one method, as the programs have it (bpf/shed.bpf.h). Told when
  * they are loaded, and again when sites have come up.
  */
-#include <bpf/libbpf.h>
 
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 
 void capture_begin_rates(struct capture *capture)

@@ -14,12 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
 #include "capture/capture_internal.h"
 
 enum { TOLD_PART = 64 }; /* of the buffer: so much may have been read and not be free yet */

@@ -7,12 +7,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "unwind/tables.h"
 

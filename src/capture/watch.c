@@ -5,16 +5,10 @@
  * bpf/watch.h's.
  */
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "bpf/event.h"
-#include "bpf/follow.h"
-#include "bpf/place_probe.skel.h"
 #include "bpf/thrown.h"
-#include "capture/capture.h"
 #include "capture/capture_internal.h"
 #include "capture/fuse.h"
 #include "follow/follow.h"
