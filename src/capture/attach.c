@@ -82,6 +82,24 @@ static int attach_uprobes(struct capture *capture, const int *file_fds, int priv
 	return result;
 }
 
+struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
+				  struct uprobe_site *sites, size_t count)
+{
+	struct uprobes *uprobes;
+	int result;
+
+	if (uprobes_create(&uprobes, capture->means, programs_fd(capture->loaded, program),
+			   capture->process, NULL))
+		return NULL;
+	result = uprobes_attach(uprobes, sites, count, NULL);
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = sites[i].error;
+	if (result == 0)
+		return uprobes;
+	uprobes_destroy(uprobes);
+	return NULL;
+}
+
 static void disarm_site(struct capture *capture, uint32_t number)
 {
 	for (int slot = 0; slot < BREAKPOINTS_MAX; slot++) {

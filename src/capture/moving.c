@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From a breakpoint to a uprobe while hits are counted, for code that is mapped so that uprobes
- * fire there: what the programs are told of it. See bpf/moving.bpf.h for how each hit counts once.
+ * fire there: what the programs are told of it, and of its pages, by session/moving.c and remap.c.
+ * See bpf/moving.bpf.h for how each hit counts once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -118,4 +119,41 @@ void capture_moved(struct capture *capture)
 {
 	drop_marks(capture);
 	__atomic_store_n(&capture->bpf->bss->moving, 0, __ATOMIC_SEQ_CST);
+}
+
+/* Pages that are copies, see bpf/copied.bpf.h -------------------------------------------------- */
+
+enum { PAGE_BITS = 12 };
+
+int capture_add_copy(struct capture *capture, uint64_t address, struct error *err)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.copied_pages);
+	struct follow_shared *shared = &capture->bpf->bss->follow;
+	uint64_t page = address >> PAGE_BITS;
+	uint32_t one = 1;
+
+	if (bpf_map_update_elem(fd, &page, &one, BPF_NOEXIST) == 0)
+		__atomic_fetch_add(&shared->copied, 1, __ATOMIC_SEQ_CST);
+	else if (errno != EEXIST)
+		return error_set(err, -errno, "cannot note that the page of 0x%llx has probes: %s",
+				 (unsigned long long)address, strerror(errno));
+	return 0;
+}
+
+uint64_t capture_overwritten(const struct capture *capture)
+{
+	return __atomic_load_n(&capture->bpf->bss->follow.overwritten, __ATOMIC_SEQ_CST);
+}
+
+uint64_t capture_forget_copies(struct capture *capture)
+{
+	struct follow_shared *shared = &capture->bpf->bss->follow;
+
+	__atomic_store_n(&shared->copied, 0, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&shared->overwritten_late, __ATOMIC_SEQ_CST);
+}
+
+uint64_t capture_compilations(const struct capture *capture)
+{
+	return __atomic_load_n(&capture->bpf->bss->follow.compilations, __ATOMIC_SEQ_CST);
 }

@@ -82,3 +82,31 @@ size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *u
 	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
 	return row_count - room;
 }
+
+/* How often V8 has moved objects: the walk of its frames notes it. */
+const struct moves_now *capture_watch_moves(struct capture *capture, struct uprobe_site *sites,
+					    size_t count)
+{
+	struct moves_now *moves = &capture->bpf->bss->v8_moves;
+
+	if (capture->moves)
+		return moves;
+	capture->moves = capture_probe_all(capture, capture->bpf->progs.note_moves, sites, count);
+	if (!capture->moves)
+		return NULL;
+	/* Not before all are seen. */
+	moves->count = (struct event_moves){ 1, 1 };
+	return moves;
+}
+
+void capture_unwatch_moves(struct capture *capture)
+{
+	struct event_moves *count = &capture->bpf->bss->v8_moves.count;
+
+	if (!capture->moves)
+		return;
+	__atomic_fetch_add(&count->all, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&count->old, 1, __ATOMIC_SEQ_CST);
+	uprobes_destroy(capture->moves);
+	capture->moves = NULL;
+}
