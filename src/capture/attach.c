@@ -35,6 +35,34 @@ static size_t uprobes_planned(const struct plan *plan)
 	return count;
 }
 
+size_t capture_list_probes(const struct plan *plan, uint32_t number, int fd, struct uprobe_site *to)
+{
+	const struct site *site = &plan->sites[number];
+	size_t count = site_probe_count(site);
+
+	for (size_t i = 0; i < count; i++) {
+		struct site_probe probe = site_probe(site, number, i);
+
+		to[i] = (struct uprobe_site){
+			.file_fd = fd,
+			.offset = probe.offset,
+			.cookie = probe.cookie,
+		};
+	}
+	return count;
+}
+
+int capture_attach_uprobes(struct capture *capture, struct uprobe_site *sites, size_t count,
+			   struct error *err)
+{
+	int program_fd = programs_fd(capture->loaded, capture_uprobe_program(capture)), result = 0;
+
+	if (!capture->uprobes)
+		result = uprobes_create(&capture->uprobes, capture->means, program_fd,
+					capture->process, err);
+	return result ? result : uprobes_attach(capture->uprobes, sites, count, err);
+}
+
 /* The plan is sorted by file, so its sites are too. */
 static int attach_uprobes(struct capture *capture, const int *file_fds, int private_fd,
 			  struct error *err)
@@ -49,26 +77,15 @@ static int attach_uprobes(struct capture *capture, const int *file_fds, int priv
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct site *site = &plan->sites[i];
 
-		for (size_t j = 0;
-		     site->mechanism == MECHANISM_UPROBE && j < site_probe_count(site); j++) {
-			struct site_probe probe = site_probe(site, (uint32_t)i, j);
-
-			sites[count++] = (struct uprobe_site){
-				.file_fd =
-					site_is_remapped(site) ? private_fd : file_fds[site->file],
-				.offset = probe.offset,
-				.cookie = probe.cookie,
-			};
-		}
+		if (site->mechanism == MECHANISM_UPROBE)
+			count += capture_list_probes(plan, (uint32_t)i,
+						     site_is_remapped(site) ? private_fd :
+									      file_fds[site->file],
+						     &sites[count]);
 	}
 	result = check_cost(capture, count, err);
 	if (result == 0)
-		result = uprobes_create(
-			&capture->uprobes, capture->means,
-			programs_fd(capture->loaded, capture_uprobe_program(capture)),
-			capture->process, err);
-	if (result == 0)
-		result = uprobes_attach(capture->uprobes, sites, count, err);
+		result = capture_attach_uprobes(capture, sites, count, err);
 	for (size_t i = 0; i < count; i++) {
 		int error = sites[i].error ? sites[i].error : result;
 

@@ -155,6 +155,14 @@ struct programs_latency capture_latency(const struct options *options);
 size_t capture_merge_slots(const struct capture *capture);
 int capture_set_merging(const struct capture *capture);
 
+/* The probes of site @number, which has the file @fd, go to @to; returns how many they are. */
+size_t capture_list_probes(const struct plan *plan, uint32_t number, int fd,
+			   struct uprobe_site *to);
+
+/* As uprobes_attach(), to the uprobes of sites. */
+int capture_attach_uprobes(struct capture *capture, struct uprobe_site *sites, size_t count,
+			   struct error *err);
+
 /* At all of @sites, or nowhere: then NULL. */
 struct uprobes *capture_probe_all(const struct capture *capture, const struct bpf_program *program,
 				  struct uprobe_site *sites, size_t count);

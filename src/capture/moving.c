@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 
 #include "capture/capture_internal.h"
-#include "plan/timed.h"
 
 /* Breakpoints look for the uprobe from now on, or do not any more. */
 static int tell_programs(const struct capture *capture, const uint32_t *numbers, size_t count,
@@ -35,51 +34,6 @@ static void drop_marks(const struct capture *capture)
 	}
 }
 
-static int attach(struct capture *capture, struct uprobe_site *sites, size_t count,
-		  struct error *err)
-{
-	int result = capture->uprobes ? 0 :
-					uprobes_create(&capture->uprobes, capture->means,
-						       programs_fd(capture->loaded,
-								   capture_uprobe_program(capture)),
-						       capture->process, err);
-
-	if (result == 0)
-		result = uprobes_attach(capture->uprobes, sites, count, err);
-	/* It is thought of all that they have one. */
-	for (size_t i = 0; i < count && result == 0; i++) {
-		if (sites[i].error)
-			result = error_set(
-				err, sites[i].error,
-				"the kernel refused a probe in code that is private: %s (give --no-remap to do without such)",
-				strerror(-sites[i].error));
-	}
-	return result;
-}
-
-/* Into @sites, unless that is NULL; returns how many there are. */
-static size_t list_probes(const struct plan *plan, const uint32_t *numbers, size_t count,
-			  int private_fd, struct uprobe_site *sites)
-{
-	size_t probes = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct site *site = &plan->sites[numbers[i]];
-
-		for (size_t j = 0; j < site_probe_count(site); j++, probes++) {
-			struct site_probe probe = site_probe(site, numbers[i], j);
-
-			if (sites)
-				sites[probes] = (struct uprobe_site){
-					.file_fd = private_fd,
-					.offset = probe.offset,
-					.cookie = probe.cookie,
-				};
-		}
-	}
-	return probes;
-}
-
 int capture_announce_move(struct capture *capture, const uint32_t *numbers, size_t count,
 			  struct error *err)
 {
@@ -101,14 +55,28 @@ void capture_recall_move(struct capture *capture, const uint32_t *numbers, size_
 int capture_move(struct capture *capture, const uint32_t *numbers, size_t count, int private_fd,
 		 struct error *err)
 {
-	size_t probes = list_probes(capture->plan, numbers, count, private_fd, NULL);
-	struct uprobe_site *sites = calloc(probes + 1, sizeof(*sites));
+	const struct plan *plan = capture->plan;
+	struct uprobe_site *sites;
+	size_t probes = 0;
 	int result;
 
+	for (size_t i = 0; i < count; i++)
+		probes += site_probe_count(&plan->sites[numbers[i]]);
+	sites = calloc(probes + 1, sizeof(*sites));
 	if (!sites)
 		return error_set(err, -ENOMEM, "no memory for %zu probes", probes);
-	list_probes(capture->plan, numbers, count, private_fd, sites);
-	result = attach(capture, sites, probes, err);
+	probes = 0;
+	for (size_t i = 0; i < count; i++)
+		probes += capture_list_probes(plan, numbers[i], private_fd, &sites[probes]);
+	result = capture_attach_uprobes(capture, sites, probes, err);
+	/* It is thought of all that they have one. */
+	for (size_t i = 0; i < probes && result == 0; i++) {
+		if (sites[i].error)
+			result = error_set(
+				err, sites[i].error,
+				"the kernel refused a probe in code that is private: %s (give --no-remap to do without such)",
+				strerror(-sites[i].error));
+	}
 	if (result == 0)
 		capture->uprobe_count += count;
 	free(sites);
