@@ -203,7 +203,7 @@ struct capture_costs capture_costs(const struct capture *capture)
 static int for_each_entry(const struct capture *capture, const struct bpf_map *map, void *values,
 			  int (*each)(void *ctx, const struct latency_key *key), void *ctx)
 {
-	struct latency_key key, *last = NULL, next;
+	struct latency_key key;
 	uint32_t limit = bpf_map__max_entries(map);
 	struct no_preempt before = { 0 };
 	int fd = bpf_map__fd(map), result = 0;
@@ -211,10 +211,8 @@ static int for_each_entry(const struct capture *capture, const struct bpf_map *m
 	/* Entries are never deleted, so none comes twice; but a bound costs nothing. */
 	for (uint32_t i = 0; i < limit && result == 0; i++) {
 		capture_no_preempt(capture, &before, i);
-		if (bpf_map_get_next_key(fd, last, &next))
+		if (bpf_map_get_next_key(fd, i ? &key : NULL, &key))
 			break;
-		key = next;
-		last = &key;
 		if (bpf_map_lookup_elem(fd, &key, values) == 0)
 			result = each(ctx, &key);
 	}

@@ -289,7 +289,7 @@ static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_
 			uint64_t *sum_ns)
 {
 	int fd = bpf_map__fd(bench->bpf->maps.latency_totals);
-	struct latency_key key, *before = NULL, next;
+	struct latency_key key;
 	const uint32_t site = kind;
 
 	*returned = 0;
@@ -300,9 +300,7 @@ static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_
 			add_totals(bench, returned, sum_ns);
 		return;
 	}
-	for (int i = 0; i < KEYS && bpf_map_get_next_key(fd, before, &next) == 0; i++) {
-		key = next;
-		before = &key;
+	for (int i = 0; i < KEYS && bpf_map_get_next_key(fd, i ? &key : NULL, &key) == 0; i++) {
 		if (key.site == site && bpf_map_lookup_elem(fd, &key, bench->totals) == 0)
 			add_totals(bench, returned, sum_ns);
 	}
