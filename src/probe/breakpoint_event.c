@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Opens the perf event of one breakpoint, for breakpoints.c. */
+/* Opens the perf event of one breakpoint, for breakpoints.c, and tries whether such fire. */
 #include "probe/breakpoint_event.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/request.h"
-#include "probe/perf_holders.h"
-#include "target/proc.h"
 
 struct perf_event_attr breakpoint_event_attr(struct address address, bool disabled)
 {
@@ -61,70 +55,6 @@ int breakpoint_events_free(pid_t pid, int cpu)
 	for (int i = 0; i < count; i++)
 		close(fds[i]);
 	return count == 0 && fd != -ENOSPC ? fd : count;
-}
-
-/* Others ---------------------------------------------------------------------------------- */
-
-/* Who traces one or more threads and has debug registers of theirs. */
-struct tracer {
-	pid_t pid;
-	int registers;
-};
-
-/* One traced thread: has its tracer more registers of it than @most says of the worst so far? */
-static void look_at_thread(int proc_fd, pid_t pid, pid_t tid, int free_elsewhere,
-			   struct tracer *most)
-{
-	char path[64];
-	pid_t tracer;
-	int free_here;
-
-	snprintf(path, sizeof(path), "%d/task/%d/status", pid, tid);
-	tracer = (pid_t)proc_read_status(proc_fd, path, "\nTracerPid:");
-	if (tracer <= 0)
-		return;
-	free_here = breakpoint_events_free(tid, -1);
-	if (free_here >= 0 && free_elsewhere - free_here > most->registers)
-		*most = (struct tracer){ tracer, free_elsewhere - free_here };
-}
-
-static void look_at_process(int proc_fd, pid_t pid, int free_elsewhere, struct tracer *most)
-{
-	char path[32];
-	DIR *tasks;
-
-	snprintf(path, sizeof(path), "%d/task", pid);
-	tasks = proc_open_list(proc_fd, path);
-	if (!tasks)
-		return;
-	for (pid_t tid; (tid = proc_next(tasks));)
-		look_at_thread(proc_fd, pid, tid, free_elsewhere, most);
-	closedir(tasks);
-}
-
-/* The tracer with the most debug registers in one thread: a CPU must hold them beside ours. */
-static struct tracer find_tracer(int free_elsewhere)
-{
-	struct tracer most = { 0 };
-	DIR *proc = opendir("/proc");
-
-	if (!proc)
-		return most;
-	for (pid_t pid; (pid = proc_next(proc));)
-		look_at_process(dirfd(proc), pid, free_elsewhere, &most);
-	closedir(proc);
-	return most;
-}
-
-/* The same for one thread: what is taken there and not on every CPU is its tracer's. */
-static struct tracer tracer_of(pid_t tid, int taken)
-{
-	char path[32];
-	pid_t tracer;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	tracer = (pid_t)proc_read_status(AT_FDCWD, path, "\nTracerPid:");
-	return tracer > 0 ? (struct tracer){ tracer, taken } : (struct tracer){ 0 };
 }
 
 /* Whether they fire ------------------------------------------------------------------------ */
@@ -192,57 +122,4 @@ bool breakpoint_events_fire(void)
 	fire = hits != 0;
 	pthread_mutex_unlock(&mutex);
 	return fire;
-}
-
-/* Who has them ----------------------------------------------------------------------------- */
-
-static void tell_users(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
-{
-	/* No thread of ours has breakpoints or a tracer, so it lacks what every CPU lacks. */
-	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
-	struct tracer tracer = { 0 };
-	char comm[16];
-	char holders[PERF_HOLDERS_BYTES];
-	size_t used;
-
-	if (!breakpoint_events_fire()) {
-		snprintf(words, BREAKPOINT_USERS_BYTES, "%s", BREAKPOINTS_DEAD);
-		return;
-	}
-	if (others == 0)
-		free_elsewhere = -1; /* nobody else to look for */
-	if (free_elsewhere >= 0 && tid)
-		tracer = tracer_of(tid, free_elsewhere - ours);
-	else if (free_elsewhere >= 0)
-		tracer = find_tracer(free_elsewhere);
-	others -= tracer.registers;
-	snprintf(words, BREAKPOINT_USERS_BYTES, "of %d, place-probe itself has %d", DEBUG_REGISTERS,
-		 ours);
-	if (tracer.registers > 0) {
-		perf_holders_name(tracer.pid, comm);
-		used = strlen(words);
-		snprintf(words + used, BREAKPOINT_USERS_BYTES - used, ", %s (%d) %d", comm,
-			 tracer.pid, tracer.registers);
-	}
-	if (others <= 0)
-		return;
-	perf_holders_tell(holders);
-	used = strlen(words);
-	snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
-		 ", another place-probe, perf or a debugger that is gone %d%s%s%s", others,
-		 holders[0] ? " (perf events are held by " : "", holders, holders[0] ? ")" : "");
-}
-
-_Static_assert((int)REQUEST_WORDS >= (int)BREAKPOINT_USERS_BYTES, "room for what is told");
-
-void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
-{
-	struct request_users request = { .ours = ours, .tid = tid };
-
-	if (!request_make(REQUEST_USERS, &request.answer)) {
-		tell_users(ours, tid, words);
-		return;
-	}
-	request.words[BREAKPOINT_USERS_BYTES - 1] = '\0';
-	memcpy(words, request.words, BREAKPOINT_USERS_BYTES);
 }
