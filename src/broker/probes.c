@@ -19,7 +19,6 @@
 #include "base/request.h"
 #include "broker/broker_internal.h"
 #include "probe/breakpoint_event.h"
-#include "probe/programs.h"
 #include "probe/uprobes.h"
 
 enum {
@@ -202,7 +201,7 @@ static int open_tracepoint(const struct broker *broker, const union bpf_attr *as
 		if (strcmp(name, names[i]) != 0)
 			continue;
 		program_fd = served_descriptor(broker, (int)asked->raw_tracepoint.prog_fd);
-		return program_fd < 0 ? program_fd : programs_attach_raw(program_fd, names[i]);
+		return program_fd < 0 ? program_fd : bpf_raw_tracepoint_open(names[i], program_fd);
 	}
 	return -EPERM;
 }

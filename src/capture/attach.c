@@ -188,7 +188,8 @@ static int create_breakpoints(struct capture *capture, struct error *err)
 
 	/* Where this is refused nothing is lost but the reason why a target has died. */
 	if (spurious_fd >= 0)
-		capture->spurious_traps_fd = programs_attach_raw(spurious_fd, "signal_generate");
+		capture->spurious_traps_fd =
+			bpf_raw_tracepoint_open("signal_generate", spurious_fd);
 	return breakpoints_create(&capture->breakpoints, &config, err);
 }
 
@@ -220,7 +221,7 @@ static int attach_sites(struct capture *capture, const int *file_fds, int privat
 static int watch_thread_exits(struct capture *capture, struct error *err)
 {
 	int program_fd = programs_fd(capture->loaded, capture->bpf->progs.forget_thread);
-	int fd = programs_attach_raw(program_fd, "sched_process_exit");
+	int fd = bpf_raw_tracepoint_open("sched_process_exit", program_fd);
 
 	capture->thread_exits_fd = fd < 0 ? -1 : fd;
 	return fd >= 0 ? 0 : error_set(err, fd, "cannot see threads exit: %s", strerror(-fd));

@@ -290,48 +290,46 @@ static int free_slot(const struct breakpoints *breakpoints)
 	return i;
 }
 
-int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
-		    struct error *err)
+/* Slot @i, which was free, has a breakpoint then: one that is armed, or @parked. Returns @i. */
+static int fill_slot(struct breakpoints *breakpoints, int i, struct address address, bool patient,
+		     bool parked, struct error *err)
 {
 	struct slot slot;
-	int i = free_slot(breakpoints), result;
+	int result = patient ? open_slot_patiently(breakpoints, &slot, address) :
+			       open_slot(breakpoints, &slot, address);
 
-	if (i == BREAKPOINTS_MAX)
-		return tell_no_register(breakpoints, address, err);
-	result = tell_program(breakpoints, i, address, cookie, err);
-	if (result)
-		return result;
-	result = open_slot_patiently(breakpoints, &slot, address);
-	if (result == 0)
+	if (result == 0 && !parked)
 		result = enable_slot(breakpoints, &slot);
 	if (result) {
 		if (slot.fds)
 			close_slot(breakpoints, &slot);
 		return tell_refusal(breakpoints, result, address, err);
 	}
+	slot.parked = parked;
 	breakpoints->slots[i] = slot;
 	note_watching(breakpoints);
 	return i;
 }
 
-int breakpoints_reserve(struct breakpoints *breakpoints, bool patient, struct error *err)
+int breakpoints_add(struct breakpoints *breakpoints, struct address address, uint64_t cookie,
+		    struct error *err)
 {
-	const struct address nowhere = { PARKED_ADDRESS };
-	struct slot slot;
 	int i = free_slot(breakpoints), result;
 
 	if (i == BREAKPOINTS_MAX)
+		return tell_no_register(breakpoints, address, err);
+	result = tell_program(breakpoints, i, address, cookie, err);
+	return result ? result : fill_slot(breakpoints, i, address, true, false, err);
+}
+
+int breakpoints_reserve(struct breakpoints *breakpoints, bool patient, struct error *err)
+{
+	const struct address nowhere = { PARKED_ADDRESS };
+	int i = free_slot(breakpoints);
+
+	if (i == BREAKPOINTS_MAX)
 		return tell_no_register(breakpoints, nowhere, err);
-	result = patient ? open_slot_patiently(breakpoints, &slot, nowhere) :
-			   open_slot(breakpoints, &slot, nowhere);
-	if (result) {
-		if (slot.fds)
-			close_slot(breakpoints, &slot);
-		return tell_refusal(breakpoints, result, nowhere, err);
-	}
-	slot.parked = true;
-	breakpoints->slots[i] = slot;
-	return i;
+	return fill_slot(breakpoints, i, nowhere, patient, true, err);
 }
 
 void breakpoints_park(struct breakpoints *breakpoints, int slot)

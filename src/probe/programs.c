@@ -63,11 +63,6 @@ int programs_size_maps(const struct programs_map *maps, size_t count)
 	return 0;
 }
 
-int programs_attach_raw(int program_fd, const char *tracepoint)
-{
-	return bpf_raw_tracepoint_open(tracepoint, program_fd);
-}
-
 /* Asking the broker ------------------------------------------------------------------------- */
 
 static struct bpf_map_skeleton *map_of(const struct bpf_object_skeleton *skeleton, int i)
@@ -166,34 +161,28 @@ static int take_maps(const struct bpf_object_skeleton *skeleton, const struct re
 	return result;
 }
 
-static void take_programs(struct programs *programs, const struct bpf_object_skeleton *skeleton,
-			  const struct request_load *request)
-{
-	struct bpf_program *program;
-
-	programs->owned = true;
-	bpf_object__for_each_program(program, *skeleton->obj)
-	{
-		programs->list[programs->count].program = program;
-		programs->list[programs->count].fd = request->programs[programs->count].fd;
-		programs->count++;
-	}
-}
-
 /* Loading ------------------------------------------------------------------------------------ */
 
-static int note_programs(struct programs *programs, const struct bpf_object_skeleton *skeleton)
+/* Their descriptors are those of @request, which are ours then; NULL: libbpf has them. */
+static int note_programs(struct programs *programs, const struct bpf_object_skeleton *skeleton,
+			 const struct request_load *request)
 {
 	struct bpf_program *program;
 
+	programs->owned = request;
 	bpf_object__for_each_program(program, *skeleton->obj)
 	{
-		int fd = bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
+		size_t i = programs->count;
 
-		if (programs->count == REQUEST_PROGRAMS)
+		if (i == REQUEST_PROGRAMS)
 			return -E2BIG;
-		programs->list[programs->count].program = program;
-		programs->list[programs->count++].fd = fd;
+		programs->list[i].program = program;
+		if (request)
+			programs->list[i].fd = request->programs[i].fd;
+		else
+			programs->list[i].fd =
+				bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
+		programs->count++;
 	}
 	return 0;
 }
@@ -230,7 +219,7 @@ static int load_here(struct programs *programs, struct bpf_object_skeleton *skel
 	programs_tell(how->verbose);
 	if (result == 0 && !has_variables(skeleton))
 		result = -ENOMEM;
-	return result ? result : note_programs(programs, skeleton);
+	return result ? result : note_programs(programs, skeleton, NULL);
 }
 
 int programs_load(struct programs **out, struct bpf_object_skeleton *skeleton,
@@ -248,10 +237,10 @@ int programs_load(struct programs **out, struct bpf_object_skeleton *skeleton,
 			result = load_here(programs, skeleton, how);
 		} else {
 			result = request->answer.result;
-			if (result == 0) {
-				take_programs(programs, skeleton, request);
+			if (result == 0)
+				result = note_programs(programs, skeleton, request);
+			if (result == 0)
 				result = take_maps(skeleton, request);
-			}
 		}
 	}
 	if (result) {

@@ -78,9 +78,6 @@ void programs_destroy(struct programs *programs);
 /* -1: it is not loaded. */
 int programs_fd(const struct programs *programs, const struct bpf_program *program);
 
-/* Have a program run at a raw tracepoint, until the descriptor is closed. -errno. */
-int programs_attach_raw(int program_fd, const char *tracepoint);
-
 /* The broker's part: load one of our own objects as @request says, for @process. */
 struct programs_loaded {
 	struct bpf_object_skeleton *skeleton;

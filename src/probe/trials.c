@@ -5,13 +5,11 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -23,7 +21,6 @@
 enum {
 	TRIAL_CALLS = 10,
 	TRIALS = 2,
-	PATH_BYTES = 32,
 };
 
 /* Tried out by whoever may load a program. */
@@ -87,22 +84,6 @@ int uprobe_perf_type(uint32_t *type, struct error *err)
 				 path);
 }
 
-/* Open a uprobe on the start of @fd, for us alone. A descriptor, or -errno. */
-static int open_trial(int fd, uint32_t perf_type)
-{
-	char path[PATH_BYTES];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = perf_type,
-		.config1 = (uint64_t)(uintptr_t)path,
-	};
-	long event_fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	event_fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return event_fd < 0 ? -errno : (int)event_fd;
-}
-
 /* Call @code TRIAL_CALLS times: how often has the event fired by then, in all? */
 static int64_t count_trial_hits(const void *code, int event_fd)
 {
@@ -141,7 +122,8 @@ static void close_aside(int fd)
 /* Map and call the function in @fd with one @flags after the other: how often did a uprobe fire? */
 static int try_mappings(int fd, uint32_t perf_type, const int flags[TRIALS], int64_t hits[TRIALS])
 {
-	int event_fd = open_trial(fd, perf_type), result = event_fd < 0 ? event_fd : 0;
+	int event_fd = uprobe_perf_open(perf_type, fd, (struct file_offset){ 0 }, 0),
+	    result = event_fd < 0 ? event_fd : 0;
 	int64_t before = 0;
 
 	for (int i = 0; i < TRIALS && result == 0; i++) {

@@ -217,38 +217,37 @@ static void attach_multi(struct uprobes *uprobes, struct uprobe_site *sites, siz
 
 /* perf events --------------------------------------------------------------------------- */
 
-static int perf_link(int program_fd, int event_fd, uint64_t cookie)
+int uprobe_perf_open(uint32_t type, int fd, struct file_offset offset, pid_t tid)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
+	char path[PATH_BYTES];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = type,
+		.config1 = (uint64_t)(uintptr_t)path,
+		.config2 = offset.value,
+	};
+	long event_fd;
 
-	return bpf_link_create(program_fd, event_fd, BPF_PERF_EVENT, &options);
+	file_path(path, fd);
+	event_fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return event_fd < 0 ? -errno : (int)event_fd;
 }
 
 static int probe_open(const struct uprobes *uprobes, const struct uprobe_site *site,
 		      struct perf_probe *probe)
 {
-	char path[PATH_BYTES];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = uprobes->perf_type,
-		.config1 = (uint64_t)(uintptr_t)path,
-		.config2 = site->offset.value,
-	};
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = site->cookie);
 
-	file_path(path, site->file_fd);
 	*probe = (struct perf_probe){ .site = *site };
-	probe->event_fd = (int)syscall(SYS_perf_event_open, &attr, uprobes->anchor_tid, -1, -1,
-				       PERF_FLAG_FD_CLOEXEC);
+	probe->event_fd = uprobe_perf_open(uprobes->perf_type, site->file_fd, site->offset,
+					   uprobes->anchor_tid);
 	if (probe->event_fd < 0)
-		return -errno;
-	probe->link_fd = perf_link(uprobes->program_fd, probe->event_fd, site->cookie);
-	if (probe->link_fd < 0) {
-		int result = probe->link_fd;
-
+		return probe->event_fd;
+	probe->link_fd =
+		bpf_link_create(uprobes->program_fd, probe->event_fd, BPF_PERF_EVENT, &options);
+	if (probe->link_fd < 0)
 		closing_probes(&probe->event_fd, 1);
-		return result;
-	}
-	return 0;
+	return probe->link_fd < 0 ? probe->link_fd : 0;
 }
 
 static void probe_close(const struct perf_probe *probe)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "image/space.h"
 
@@ -92,6 +93,9 @@ int uprobe_shared_works(struct error *err);
 
 /* The kernel's number for perf events that are uprobes. -errno with @err set. */
 int uprobe_perf_type(uint32_t *type, struct error *err);
+
+/* Open such an event at @offset of file @fd, for the memory of thread @tid; 0: ours. -errno. */
+int uprobe_perf_open(uint32_t type, int fd, struct file_offset offset, pid_t tid);
 
 /* @process must outlive the result. -ENOMEM, or -errno with @err set. */
 int uprobes_create(struct uprobes **uprobes, enum uprobe_means means, int program_fd,
