@@ -14,6 +14,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,7 +31,6 @@
 #include "base/error.h"
 #include "base/vector.h"
 #include "probe/closing.h"
-#include "probe/kept_files.h"
 #include "target/process.h"
 #include "target/refusal.h"
 
@@ -50,12 +51,21 @@ struct multi_link {
 	size_t first_site, count; /* of `sites` */
 };
 
+/* A file that stays open, once, whoever has opened it. */
+struct kept_file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+};
+
 struct uprobes {
 	enum uprobe_means means;
 	int program_fd;
 	struct process *process;
 
-	struct kept_files files; /* probes may have to be put there again */
+	struct kept_file *files; /* probes may have to be put there again, when others closed it */
+	size_t file_count;
+	size_t file_capacity;
 
 	struct multi_link *links; /* UPROBE_MULTI */
 	size_t link_count;
@@ -77,6 +87,31 @@ struct uprobes {
 static void file_path(char path[PATH_BYTES], int fd)
 {
 	snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+/* The descriptor, until the end, of the file that is open as @fd; or -errno. */
+static int keep_file(struct uprobes *uprobes, int fd)
+{
+	struct kept_file kept;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	for (size_t i = 0; i < uprobes->file_count; i++) {
+		const struct kept_file *file = &uprobes->files[i];
+
+		if (file->device == status.st_dev && file->inode == status.st_ino)
+			return file->fd;
+	}
+	kept = (struct kept_file){ .device = status.st_dev, .inode = status.st_ino };
+	kept.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (kept.fd < 0)
+		return -errno;
+	if (!vector_add(&uprobes->files, &uprobes->file_count, &uprobes->file_capacity, kept)) {
+		close(kept.fd);
+		return -ENOMEM;
+	}
+	return kept.fd;
 }
 
 /* uprobe_multi -------------------------------------------------------------------------- */
@@ -119,7 +154,7 @@ static int link_open(const struct uprobes *uprobes, const struct uprobe_site *si
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
 	struct multi_link link = { .first_site = uprobes->site_count, .count = count };
-	int file_fd = kept_files_get(&uprobes->files, sites[0].file_fd);
+	int file_fd = keep_file(uprobes, sites[0].file_fd);
 
 	if (file_fd < 0)
 		return file_fd;
@@ -286,7 +321,7 @@ static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_
 		struct uprobe_site site = sites[i];
 
 		if (i == 0 || sites[i].file_fd != sites[i - 1].file_fd)
-			file_fd = kept_files_get(&uprobes->files, sites[i].file_fd);
+			file_fd = keep_file(uprobes, sites[i].file_fd);
 		site.file_fd = file_fd;
 		sites[i].error = file_fd < 0 ? file_fd : probe_open(uprobes, &site, probe);
 		if (sites[i].error == 0)
@@ -448,7 +483,9 @@ void uprobes_destroy(struct uprobes *uprobes)
 		return;
 	unwatch(uprobes);
 	detach(uprobes);
-	kept_files_close(&uprobes->files);
+	for (size_t i = 0; i < uprobes->file_count; i++)
+		close(uprobes->files[i].fd);
+	free(uprobes->files);
 	free(uprobes->links);
 	free(uprobes->sites);
 	free(uprobes->probes);
