@@ -60,7 +60,7 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body)
 	return added;
 }
 
-static struct body *find(const struct bodies *bodies, uint32_t number)
+struct body *bodies_find(const struct bodies *bodies, uint32_t number)
 {
 	for (size_t i = 0; i < bodies->count; i++) {
 		if (bodies->bodies[i].number == number)
@@ -80,7 +80,20 @@ struct body *bodies_find_unreported(struct bodies *bodies, struct address addres
 	return NULL;
 }
 
-static void supersede_others(struct bodies *bodies, const struct body *newest);
+/* Calls go to the newest body of a method, in a moment. */
+static void supersede_others(struct bodies *bodies, const struct body *newest)
+{
+	for (size_t i = 0; newest->method && i < bodies->count; i++) {
+		struct body *body = &bodies->bodies[i];
+
+		if (body == newest || body->method != newest->method || !body->entered_by_calls)
+			continue;
+		body->superseded = true;
+		body_leave(body);
+		scheduler_supersede(bodies->scheduler, body->number, newest->number,
+				    newest->publisher);
+	}
+}
 
 void bodies_report(struct bodies *bodies, struct body *body, uint32_t publisher)
 {
@@ -101,21 +114,6 @@ struct register_claim body_claim(const struct body *body)
 	};
 }
 
-/* Calls go to the newest body of a method, in a moment. */
-static void supersede_others(struct bodies *bodies, const struct body *newest)
-{
-	for (size_t i = 0; newest->method && i < bodies->count; i++) {
-		struct body *body = &bodies->bodies[i];
-
-		if (body == newest || body->method != newest->method || !body->entered_by_calls)
-			continue;
-		body->superseded = true;
-		body_leave(body);
-		scheduler_supersede(bodies->scheduler, body->number, newest->number,
-				    newest->publisher);
-	}
-}
-
 void bodies_replace(struct bodies *bodies, const struct body *body)
 {
 	supersede_others(bodies, body);
@@ -130,7 +128,7 @@ static void note_arming(struct bodies *bodies, struct body *body, uint32_t evict
 {
 	const struct scheduler *scheduler = bodies->scheduler;
 	int slot = scheduler_slot_of(scheduler, body->number);
-	struct body *other = evicted == SCHEDULER_NO_BODY ? NULL : find(bodies, evicted);
+	struct body *other = evicted == SCHEDULER_NO_BODY ? NULL : bodies_find(bodies, evicted);
 
 	/* The one that comes has not been hit yet, or just now. */
 	if (other && slot >= 0)
@@ -296,13 +294,6 @@ static bool lacks_register(const struct bodies *bodies, const struct body *body)
 	return body_wants_register(body) && !scheduler_has_entry(bodies->scheduler, body->number);
 }
 
-bool bodies_is_superseded(const struct bodies *bodies, uint32_t number)
-{
-	const struct body *body = bodies_find(bodies, number);
-
-	return body && body->superseded;
-}
-
 void bodies_count_from(struct bodies *bodies, uint64_t since_ns)
 {
 	for (size_t i = 0; i < bodies->count; i++)
@@ -340,11 +331,6 @@ size_t bodies_count(const struct bodies *bodies)
 struct body *bodies_at(struct bodies *bodies, size_t index)
 {
 	return &bodies->bodies[index];
-}
-
-const struct body *bodies_find(const struct bodies *bodies, uint32_t number)
-{
-	return find(bodies, number);
 }
 
 struct scheduler *bodies_scheduler(const struct bodies *bodies)

@@ -81,7 +81,7 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body);
 /* All of them, retired ones too. */
 size_t bodies_count(const struct bodies *bodies);
 struct body *bodies_at(struct bodies *bodies, size_t index);
-const struct body *bodies_find(const struct bodies *bodies, uint32_t number);
+struct body *bodies_find(const struct bodies *bodies, uint32_t number);
 
 /* The body at @address, not retired, that was not reported. */
 struct body *bodies_find_unreported(struct bodies *bodies, struct address address);
@@ -91,9 +91,6 @@ void bodies_report(struct bodies *bodies, struct body *body, uint32_t publisher)
 
 /* It is known that calls go to the body, and no longer to others of its method. */
 void bodies_replace(struct bodies *bodies, const struct body *body);
-
-/* There is a newer body of the method of body @number. */
-bool bodies_is_superseded(const struct bodies *bodies, uint32_t number);
 
 /* What the scheduler needs to know to watch its entry. */
 struct register_claim body_claim(const struct body *body);

@@ -12,7 +12,7 @@
 /* What the choice goes by, as it is now. */
 struct turns {
 	struct bodies *bodies;
-	const struct scheduler *scheduler;
+	struct scheduler *scheduler;
 	uint64_t now;
 	uint64_t slice_ns;
 	/* By need: who has a register and may give way, how many of them are not hit; */
@@ -53,7 +53,7 @@ static bool is_over(const struct turns *turns, const struct body *body)
 /* Nobody enters it any more. True if there are calls that are still to leave. */
 static bool evict(const struct turns *turns, struct body *body)
 {
-	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
+	struct scheduler *scheduler = turns->scheduler;
 
 	body_note_last_hit(body, body_last_hit_ns(body, scheduler));
 	bodies_note_missed(turns->bodies, body);
@@ -69,7 +69,7 @@ static bool evict(const struct turns *turns, struct body *body)
 /* True if a body is still draining. */
 static bool let_drain(const struct turns *turns)
 {
-	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
+	struct scheduler *scheduler = turns->scheduler;
 	bool any = false;
 
 	for (size_t i = 0; scheduler->timed && i < bodies_count(turns->bodies); i++) {
@@ -110,14 +110,12 @@ static struct body *find_longest(const struct turns *turns,
 /* Registers of bodies that calls have left for newer ones. */
 static void drop_drained(const struct turns *turns)
 {
-	struct scheduler *scheduler = bodies_scheduler(turns->bodies);
-
 	for (int i = 0; i < POLICY_REGISTERS; i++) {
-		const struct register_use *use = &scheduler->uses[i];
+		const struct register_use *use = &turns->scheduler->uses[i];
 
 		if (use->used && use->superseded &&
-		    scheduler_is_drained(scheduler, use->claim.body))
-			scheduler_drop(scheduler, use->claim.body);
+		    scheduler_is_drained(turns->scheduler, use->claim.body))
+			scheduler_drop(turns->scheduler, use->claim.body);
 	}
 }
 

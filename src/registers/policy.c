@@ -23,6 +23,9 @@ enum {
 
 /* The entry ---------------------------------------------------------------------------------- */
 
+typedef bool (*is_fn)(const struct policy_register *of);
+typedef int (*find_fn)(const struct policy_register *registers, uint32_t rank);
+
 static int find_free(const struct policy_register *registers, uint32_t rank)
 {
 	(void)rank;
@@ -32,8 +35,6 @@ static int find_free(const struct policy_register *registers, uint32_t rank)
 	}
 	return -1;
 }
-
-typedef bool (*is_fn)(const struct policy_register *of);
 
 static bool is_drained(const struct policy_register *of)
 {
@@ -68,30 +69,6 @@ static int find_longest_ago(const struct policy_register *registers, is_fn is)
 			best = i;
 	}
 	return best;
-}
-
-static int find_drained(const struct policy_register *registers, uint32_t rank)
-{
-	(void)rank;
-	return find_longest_ago(registers, is_drained);
-}
-
-static int find_superseded(const struct policy_register *registers, uint32_t rank)
-{
-	(void)rank;
-	return find_longest_ago(registers, is_superseded);
-}
-
-static int find_idle(const struct policy_register *registers, uint32_t rank)
-{
-	(void)rank;
-	return find_longest_ago(registers, is_idle);
-}
-
-static int find_kept(const struct policy_register *registers, uint32_t rank)
-{
-	(void)rank;
-	return find_longest_ago(registers, is_kept);
 }
 
 /* Last of all those by which calls are still to end. */
@@ -134,16 +111,21 @@ struct policy_choice policy_entry(const struct policy_register registers[POLICY_
 {
 	static const struct {
 		enum policy_rule rule;
-		int (*find)(const struct policy_register *registers, uint32_t rank);
+		is_fn is; /* find_longest_ago() */
+		find_fn find;
 	} rules[] = {
-		{ POLICY_FREE, find_free },  { POLICY_DRAINED, find_drained },
-		{ POLICY_EXITS, find_exit }, { POLICY_SUPERSEDED, find_superseded },
-		{ POLICY_IDLE, find_idle },  { POLICY_LATER_METHOD, find_later_method },
-		{ POLICY_KEPT, find_kept },
+		{ POLICY_FREE, .find = find_free },
+		{ POLICY_DRAINED, .is = is_drained },
+		{ POLICY_EXITS, .find = find_exit },
+		{ POLICY_SUPERSEDED, .is = is_superseded },
+		{ POLICY_IDLE, .is = is_idle },
+		{ POLICY_LATER_METHOD, .find = find_later_method },
+		{ POLICY_KEPT, .is = is_kept },
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		int slot = rules[i].find(registers, rank);
+		int slot = rules[i].is ? find_longest_ago(registers, rules[i].is) :
+					 rules[i].find(registers, rank);
 
 		if (slot >= 0)
 			return (struct policy_choice){ rules[i].rule, slot };

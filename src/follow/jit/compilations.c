@@ -74,20 +74,21 @@ void compilations_arm(struct compilations *jit, struct body *body, struct follow
 	uint32_t drained = scheduler_take_drained(&jit->scheduler);
 
 	if (drained != SCHEDULER_NO_BODY && drained != evicted) {
-		const struct follow_note gone = { .type = NOTE_DRAINED, .site = drained };
-
-		messages_note(jit->messages, &gone);
+		messages_note(jit->messages,
+			      &(struct follow_note){ .type = NOTE_DRAINED, .site = drained });
 	}
 	if (evicted != SCHEDULER_NO_BODY) {
-		const struct follow_note lost = { .type = NOTE_LOST_REGISTER, .site = evicted };
+		const struct body *early = atomic_load(&jit->messages->counting) ?
+						   NULL :
+						   bodies_find(jit->bodies, evicted);
 
 		/* Before the counting begins there is time to wait until it is drained for sure. */
-		if (!atomic_load(&jit->messages->counting) &&
-		    bodies_is_superseded(jit->bodies, evicted))
+		if (early && early->superseded)
 			atomic_store(&jit->settled_ns, clock_now_ns() + SCHEDULER_PUBLISHED_NS);
 		else
 			sites_add_trouble(jit->messages->sites, evicted, TROUBLE_NO_REGISTER);
-		messages_note(jit->messages, &lost);
+		messages_note(jit->messages,
+			      &(struct follow_note){ .type = NOTE_LOST_REGISTER, .site = evicted });
 	}
 	if (result == 0) {
 		bodies_time(jit->bodies, body);
