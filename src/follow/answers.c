@@ -8,56 +8,53 @@
 
 enum { STARTING_STOPS = 2 /* of a dynamic loader, until the program's own libraries are there */ };
 
-/* Sites of what @event mapped, the first of them @first, have probes. */
-static void note_probed(struct follow *follow, const struct mapped_event *event, size_t attached,
-			uint32_t first, unsigned int trouble)
+/* Sites of what @event mapped have probes. */
+static void note_probed(struct follow *follow, const struct mapped_event *event,
+			unsigned int trouble)
 {
+	const struct loads *loads = follow->loads;
 	const struct follow_note said = {
 		.type = NOTE_UPROBES,
 		.held = event->head.hold != 0,
-		.site = first,
-		.count = (uint32_t)attached,
+		.site = loads->latest[0],
+		.count = (uint32_t)loads->latest_count,
 		.timed_out = trouble & TROUBLE_TIMED_OUT,
 		.took_ns = clock_now_ns() - event->head.time_ns,
 	};
 
-	if (!attached)
+	if (!loads->latest_count)
 		return;
-	loads_add_trouble(follow->loads, trouble);
+	loads_add_trouble(loads, trouble);
 	messages_note(&follow->messages, &said);
 }
 
 void answers_mapped(struct follow *follow, const struct mapped_event *event)
 {
 	bool waits = hold_is_waiting(&follow->messages, event->head.hold);
-	uint32_t first = 0;
-	size_t attached;
-	int result = loads_mapped(follow->loads, event, &attached, &first);
+	int result = loads_mapped(follow->loads, event);
 	unsigned int trouble = hold_release(&follow->messages, &event->head);
 
 	atomic_fetch_add(&follow->mapped, event->executable != 0);
 	/* Who was not held may have closed the file by then, and may run its code by now. */
 	if (event->executable && atomic_load(&follow->messages.counting) &&
 	    !messages_is_late(&follow->messages, &event->head) &&
-	    (result || (trouble && !attached)))
+	    (result || (trouble && !follow->loads->latest_count)))
 		follow->messages.losses.others++;
 	if (event->executable && (!waits || trouble)) {
 		follow->missed = *event;
 		follow->missed_trouble |= trouble;
 	}
-	note_probed(follow, event, attached, first, trouble);
+	note_probed(follow, event, trouble);
 }
 
 void answers_look_again(struct follow *follow)
 {
 	const struct mapped_event missed = follow->missed;
-	uint32_t first = 0;
-	size_t attached;
 
 	if (!missed.executable)
 		return;
-	loads_missed(follow->loads, &attached, &first);
-	note_probed(follow, &missed, attached, first, follow->missed_trouble);
+	loads_missed(follow->loads);
+	note_probed(follow, &missed, follow->missed_trouble);
 	follow->missed.executable = false;
 	follow->missed_trouble = 0;
 }

@@ -6,6 +6,7 @@
 #include <search.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "follow/loader/loads_internal.h"
@@ -157,27 +158,11 @@ static size_t place_sites(struct loads *loads, const struct plan *plan, struct p
 	return count;
 }
 
-/* The probes from the @first-th on of one site, as many as @count of them. */
-static size_t list_probes(const struct placed *placed, size_t first, size_t count,
-			  struct uprobe_site *sites)
-{
-	for (size_t i = 0; sites && i < count; i++) {
-		struct site_probe probe = site_probe(placed->site, placed->number, first + i);
-
-		sites[i] = (struct uprobe_site){
-			.file_fd = placed->fd,
-			.offset = probe.offset,
-			.cookie = probe.cookie,
-		};
-	}
-	return count;
-}
-
 /* Attach the exits of all sites, or the entries. Who lacks one then is refused. */
 static void attach_probes(struct loads *loads, struct placed *placed, size_t count, bool entries)
 {
-	struct uprobe_site *sites;
-	size_t total = 0;
+	_cleanup_free_ struct uprobe_site *sites = NULL;
+	size_t total = 0, next = 0;
 	bool failed;
 
 	for (size_t i = 0; i < count; i++)
@@ -185,34 +170,32 @@ static void attach_probes(struct loads *loads, struct placed *placed, size_t cou
 	if (total == 0)
 		return;
 	sites = calloc(total, sizeof(*sites));
-	total = 0;
 	for (size_t i = 0; sites && i < count; i++) {
 		size_t exits = placed[i].site->exit_count;
 
-		total += list_probes(&placed[i], entries ? exits : 0, entries ? 1 : exits,
-				     sites + total);
+		for (size_t j = entries ? exits : 0; j < (entries ? exits + 1 : exits); j++) {
+			struct site_probe probe = site_probe(placed[i].site, placed[i].number, j);
+
+			sites[next++] = (struct uprobe_site){
+				.file_fd = placed[i].fd,
+				.offset = probe.offset,
+				.cookie = probe.cookie,
+			};
+		}
 	}
 	failed = !sites || !loads->uprobes ||
 		 uprobes_attach(loads->uprobes, sites, total, NULL) == -ENOMEM;
-	total = 0;
+	next = 0;
 	for (size_t i = 0; i < count; i++) {
-		size_t probes = entries ? 1 : placed[i].site->exit_count;
-
-		for (size_t j = 0; j < probes; j++)
-			placed[i].refused |= failed || sites[total + j].error;
-		total += probes;
+		for (size_t j = 0; j < (entries ? 1 : placed[i].site->exit_count); j++, next++)
+			placed[i].refused |= failed || sites[next].error;
 	}
-	free(sites);
 }
 
-/*
- * Exits first: a call that is seen to begin is seen to end. Returns how many sites have a probe at
- * their entry.
- */
-static size_t probe_sites(struct loads *loads, struct placed *placed, size_t count)
+/* Exits first: a call that is seen to begin is seen to end. */
+static void probe_sites(struct loads *loads, struct placed *placed, size_t count)
 {
 	struct timed_site *timed = loads->config.timed;
-	size_t attached = 0;
 
 	if (count && !loads->uprobes &&
 	    uprobes_create(&loads->uprobes, loads->config.means, loads->config.hit_fd,
@@ -235,58 +218,49 @@ static size_t probe_sites(struct loads *loads, struct placed *placed, size_t cou
 					  TROUBLE_REFUSED);
 		else if (loads->latest_count < FOLLOW_SITES_MAX)
 			loads->latest[loads->latest_count++] = placed[i].number;
-		attached += !placed[i].refused;
 	}
-	return attached;
 }
 
-size_t loads_probe_plan(struct loads *loads, const struct plan *plan)
+void loads_probe_plan(struct loads *loads, const struct plan *plan)
 {
 	struct placed *placed = calloc(plan->count + 1, sizeof(*placed));
-	size_t attached = 0;
 
 	if (placed)
-		attached = probe_sites(loads, placed, place_sites(loads, plan, placed));
+		probe_sites(loads, placed, place_sites(loads, plan, placed));
 	else
 		loads->no_room += plan->count;
 	free(placed);
-	return attached;
 }
 
-static size_t probe_image(struct loads *loads, size_t image)
+static void probe_image(struct loads *loads, size_t image)
 {
 	struct plan plan = {
 		.timed = loads->config.timed != NULL,
 		.open_ended = loads->config.open_ended,
 	};
-	size_t attached = 0;
 
 	loads->planned[image] = true;
 	if (watch_plan_image(loads->config.watch, image, &plan, NULL) == 0 &&
 	    plan_finish(&plan, 0, NULL) == 0)
-		attached = loads_probe_plan(loads, &plan);
+		loads_probe_plan(loads, &plan);
 	plan_deinit(&plan);
-	return attached;
 }
 
-size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
+void loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
 	uint64_t start = file->code.offset, end = start + file->code.length;
-	size_t attached = 0;
 
 	for (size_t i = 0; i < loads->planned_count; i++) {
 		const struct runtime_image image = images->ops->at(images, i);
 
-		if (loads->planned[i] || image.file != file->number || image.offset >= end ||
-		    image.offset + image.size <= start)
-			continue;
-		attached += probe_image(loads, i);
+		if (!loads->planned[i] && image.file == file->number && image.offset < end &&
+		    image.offset + image.size > start)
+			probe_image(loads, i);
 	}
-	return attached;
 }
 
-void loads_add_trouble(struct loads *loads, unsigned int trouble)
+void loads_add_trouble(const struct loads *loads, unsigned int trouble)
 {
 	for (size_t i = 0; i < loads->latest_count; i++)
 		sites_add_trouble(loads->config.messages->sites, loads->latest[i], trouble);

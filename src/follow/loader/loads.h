@@ -51,8 +51,9 @@ struct loads {
 	bool *planned; /* by number of image: its bodies are probed, or were there before */
 	size_t planned_count;
 	size_t planned_capacity;
-	void *places;	  /* of struct place: code that has a site, <search.h> */
-	uint32_t *latest; /* the sites that were probed for the last file */
+	void *places; /* of struct place: code that has a site, <search.h> */
+	uint32_t *
+		latest; /* the sites that were probed by the last of these two; one at least fits */
 	size_t latest_count;
 	uint64_t no_room; /* sites that there was none for */
 };
@@ -60,21 +61,17 @@ struct loads {
 int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
 void loads_destroy(struct loads *loads);
 
-/*
- * A file is about to be mapped. @attached is set to how many sites of it were probed, @first then
- * to the number of one of them. A negative errno if the file cannot be looked at.
- */
-int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
-		 uint32_t *first);
+/* A file is about to be mapped. A negative errno if it cannot be looked at. */
+int loads_mapped(struct loads *loads, const struct mapped_event *event);
 
 /*
  * The target was not held and may have closed the file by now: take what it has mapped since. As
  * loads_mapped(), but what is mapped no more is not found.
  */
-void loads_missed(struct loads *loads, size_t *attached, uint32_t *first);
+void loads_missed(struct loads *loads);
 
 /* What the sites have in common that were probed by the last loads_mapped() or loads_missed(). */
-void loads_add_trouble(struct loads *loads, unsigned int trouble);
+void loads_add_trouble(const struct loads *loads, unsigned int trouble);
 
 /*
  * Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to

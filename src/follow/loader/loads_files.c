@@ -117,8 +117,8 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
  * Keep the file if it has native functions that are asked for, and probe them. However it is
  * mapped, and however often, they stay probed.
  */
-static size_t take_native(struct loads *loads, int fd, const struct stat *status, const char *path,
-			  const struct code_place *code, bool is_host)
+static void take_native(struct loads *loads, int fd, const struct stat *status, const char *path,
+			const struct code_place *code, bool is_host)
 {
 	struct plan plan = {
 		.timed = loads->config.timed != NULL,
@@ -126,7 +126,6 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 	};
 	struct file_query native = { .name = strdup(basename(path)), .path = path };
 	struct loaded_file *file;
-	size_t attached = 0;
 
 	if (native.name && natives_want(loads->config.natives, native.name)) {
 		native.place = target_file_place(status->st_dev, status->st_ino);
@@ -142,7 +141,7 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 			file->code = *code;
 			file->name = (char *)native.name;
 			native.name = NULL;
-			attached = loads_probe_plan(loads, &plan);
+			loads_probe_plan(loads, &plan);
 		} else {
 			loads->no_room += plan.count;
 		}
@@ -150,42 +149,37 @@ static size_t take_native(struct loads *loads, int fd, const struct stat *status
 	target_bytes_unmap(native.bytes);
 	free((char *)native.name);
 	plan_deinit(&plan);
-	return attached;
 }
 
 /* The file @fd is mapped; with @code if that is executable. Keeps no hold of @fd. */
-static size_t take_file(struct loads *loads, int fd, const char *path,
-			const struct code_place *code)
+static void take_file(struct loads *loads, int fd, const char *path, const struct code_place *code)
 {
 	struct loaded_file *file;
 	struct stat status;
 
 	if (fstat(fd, &status) != 0)
-		return 0;
+		return;
 	file = find_file(loads, &status);
 	if (!file)
 		file = read_managed(loads, fd, &status, basename(path));
-	if (!code)
-		return 0;
-	if (!file)
-		return take_native(loads, fd, &status, path, code, false);
-	file->code = *code;
-	return loads_probe_mapped(loads, file);
+	if (code && file) {
+		file->code = *code;
+		loads_probe_mapped(loads, file);
+	} else if (code) {
+		take_native(loads, fd, &status, path, code, false);
+	}
 }
 
-int loads_mapped(struct loads *loads, const struct mapped_event *event, size_t *attached,
-		 uint32_t *first)
+int loads_mapped(struct loads *loads, const struct mapped_event *event)
 {
 	const struct code_place code = { event->address, event->offset, event->length };
 	char path[LOADED_PATH_BYTES];
 	int fd = loaded_file_open(loads->config.process, event->fd, path);
 
-	*attached = loads->latest_count = 0;
+	loads->latest_count = 0;
 	if (fd < 0)
 		return fd == -ENOTSUP ? 0 : fd;
-	*attached = take_file(loads, fd, path, event->executable ? &code : NULL);
-	if (loads->latest_count)
-		*first = loads->latest[0];
+	take_file(loads, fd, path, event->executable ? &code : NULL);
 	close(fd);
 	return 0;
 }
@@ -252,17 +246,14 @@ void loads_look(struct loads *loads, const struct maps *now)
 	}
 }
 
-void loads_missed(struct loads *loads, size_t *attached, uint32_t *first)
+void loads_missed(struct loads *loads)
 {
 	struct maps maps;
 
-	*attached = loads->latest_count = 0;
+	loads->latest_count = 0;
 	/* In a program that is being started nothing is known to have been there before. */
 	if (!loads->config.snapshot->maps || maps_read(&maps, loads->config.process, NULL))
 		return;
 	loads_look(loads, &maps);
 	maps_deinit(&maps);
-	*attached = loads->latest_count;
-	if (loads->latest_count)
-		*first = loads->latest[0];
 }

@@ -11,10 +11,10 @@
  */
 bool loads_note_images(struct loads *loads, bool planned);
 
-/* Give each body of @plan a site, and attach to those that can be probed. Returns how many were. */
-size_t loads_probe_plan(struct loads *loads, const struct plan *plan);
+/* Give each body of @plan a site, and attach to those that can be probed. */
+void loads_probe_plan(struct loads *loads, const struct plan *plan);
 
 /* The same for what matches in images of @file that has been mapped. */
-size_t loads_probe_mapped(struct loads *loads, const struct loaded_file *file);
+void loads_probe_mapped(struct loads *loads, const struct loaded_file *file);
 
 #endif
