@@ -9,12 +9,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "bpf/follow.h"
+#include "image/cursor.h"
 #include "probe/uprobes.h"
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
-#include "follow/loader/loaded_files.h"
 #include "follow/loader/natives.h"
 #include "follow/jit/watch.h"
 
@@ -25,6 +26,32 @@ struct probe_cost;
 struct process;
 struct follow_snapshot;
 struct timed_site;
+
+/* Where code of a file is, or is about to be. */
+struct code_place {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t length;
+};
+
+/* A file that the target has mapped, as far as something of it is probed or may be. */
+struct loaded_file {
+	dev_t device;
+	ino_t inode;
+	size_t number;	   /* as sites and images have it */
+	int fd;		   /* our own, or -1 */
+	int known_fd;	   /* the session's, or -1 */
+	struct span bytes; /* there may be none */
+	char *name;	   /* of one with native functions, which borrow it; or NULL */
+	bool is_bundle;
+	struct code_place code; /* once it was mapped */
+};
+
+struct loaded_files {
+	struct loaded_file *files; /* moves as it grows */
+	size_t count;
+	size_t capacity;
+};
 
 struct loads_config {
 	struct file_numbers *numbers;
@@ -51,9 +78,8 @@ struct loads {
 	bool *planned; /* by number of image: its bodies are probed, or were there before */
 	size_t planned_count;
 	size_t planned_capacity;
-	void *places; /* of struct place: code that has a site, <search.h> */
-	uint32_t *
-		latest; /* the sites that were probed by the last of these two; one at least fits */
+	void *places;	  /* of struct place: code that has a site, <search.h> */
+	uint32_t *latest; /* sites that were probed since loads_mapped() or loads_missed() began */
 	size_t latest_count;
 	uint64_t no_room; /* sites that there was none for */
 };

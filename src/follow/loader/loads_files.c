@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "follow/loader/loads_internal.h"
 #include "follow/messages/snapshot.h"
 #include "runtime/runtime.h"
@@ -19,7 +20,87 @@
 #include "target/numbers.h"
 #include "target/process.h"
 
-enum { NAME_BYTES = 64 /* "/proc/self/fd/" and a number, or the end of a name */ };
+enum {
+	FILES_MAX = 16384,
+	FILE_MAX_BYTES = 1 << 30,
+	PATH_BYTES = 4096,
+	NAME_BYTES = 64, /* "/proc/self/fd/" and a number, or the end of a name */
+};
+
+/* Files that are kept ------------------------------------------------------------------------ */
+
+void loaded_files_deinit(struct loaded_files *files)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		target_bytes_unmap(files->files[i].bytes);
+		if (files->files[i].fd >= 0)
+			close(files->files[i].fd);
+		free(files->files[i].name);
+	}
+	free(files->files);
+}
+
+struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		if (files->files[i].number == number)
+			return &files->files[i];
+	}
+	return NULL;
+}
+
+struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, ino_t inode,
+				     size_t number)
+{
+	struct loaded_file *file;
+
+	if (files->count == FILES_MAX ||
+	    !vector_reserve(&files->files, &files->capacity, files->count + 1))
+		return NULL;
+	file = &files->files[files->count++];
+	*file = (struct loaded_file){
+		.device = device,
+		.inode = inode,
+		.number = number,
+		.fd = -1,
+		.known_fd = -1,
+	};
+	return file;
+}
+
+static struct loaded_file *find_file(const struct loads *loads, const struct stat *status)
+{
+	for (size_t i = 0; i < loads->files.count; i++) {
+		struct loaded_file *file = &loads->files.files[i];
+
+		if (file->device == status->st_dev && file->inode == status->st_ino)
+			return file;
+	}
+	return NULL;
+}
+
+/* All of a regular file of reasonable size; none otherwise. */
+static struct span map_file(int fd, const struct stat *status)
+{
+	struct span bytes = { 0 };
+
+	if (S_ISREG(status->st_mode) && status->st_size > 0 && status->st_size <= FILE_MAX_BYTES)
+		(void)target_bytes_map(fd, (size_t)status->st_size, &bytes);
+	return bytes;
+}
+
+/* Keep the file, so that no other can get its inode's number. */
+static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
+{
+	long number = file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
+	struct loaded_file *file = number < 0 ? NULL :
+						loaded_files_add(&loads->files, status->st_dev,
+								 status->st_ino, (size_t)number);
+
+	if (file)
+		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return file;
+}
 
 /* Images ---------------------------------------------------------------------------------- */
 
@@ -47,24 +128,6 @@ static bool add_images(struct loads *loads, const struct loaded_file *file, cons
 	return true;
 }
 
-static struct loaded_file *find_file(const struct loads *loads, const struct stat *status)
-{
-	return loaded_files_find(&loads->files, status->st_dev, status->st_ino);
-}
-
-/* Keep the file, so that no other can get its inode's number. */
-static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
-{
-	long number = file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
-	struct loaded_file *file = number < 0 ? NULL :
-						loaded_files_add(&loads->files, status->st_dev,
-								 status->st_ino, (size_t)number);
-
-	if (file)
-		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return file;
-}
-
 void loads_add_bundle(struct loads *loads, int fd, const char *name)
 {
 	const struct runtime_images *images = watch_images(loads->config.watch);
@@ -80,7 +143,7 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name)
 	if (!file || file->is_bundle)
 		return;
 	file->is_bundle = true;
-	file->bytes = loaded_file_map(fd, &status);
+	file->bytes = map_file(fd, &status);
 	if (!add_images(loads, file, name))
 		return;
 	for (size_t i = first; i < images->ops->count(images) && i < loads->planned_count; i++)
@@ -94,7 +157,7 @@ static struct loaded_file *read_managed(struct loads *loads, int fd, const struc
 					const char *name)
 {
 	struct loaded_file *file = NULL;
-	struct span bytes = loaded_file_map(fd, status);
+	struct span bytes = map_file(fd, status);
 
 	if (!bytes.start)
 		return NULL;
@@ -129,7 +192,7 @@ static void take_native(struct loads *loads, int fd, const struct stat *status, 
 
 	if (native.name && natives_want(loads->config.natives, native.name)) {
 		native.place = target_file_place(status->st_dev, status->st_ino);
-		native.bytes = loaded_file_map(fd, status);
+		native.bytes = map_file(fd, status);
 	}
 	if (native.bytes.start &&
 	    natives_plan(loads->config.natives, &native, is_host, &plan) == 0 && plan.count &&
@@ -170,11 +233,53 @@ static void take_file(struct loads *loads, int fd, const char *path, const struc
 	}
 }
 
+/* As mappings have the path of a file that is no longer there. */
+static void cut_deleted(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), cut = sizeof(deleted) - 1;
+
+	if (length > cut && strcmp(path + length - cut, deleted) == 0)
+		path[length - cut] = '\0';
+}
+
+/*
+ * Open what the target has open as @number, if that is a file: anything else (-ENOTSUP) is not even
+ * opened. @target is where it is, as the target sees it. A descriptor, or a negative errno.
+ */
+static int open_file(struct process *process, int number, char target[PATH_BYTES])
+{
+	char link[NAME_BYTES], again[NAME_BYTES];
+	struct stat status;
+	ssize_t length;
+	int fd = -1, found;
+
+	snprintf(link, sizeof(link), "fd/%d", number);
+	found = process_open_descriptor(process, number, O_PATH);
+	if (found < 0)
+		return found;
+	length = readlinkat(process->view_fd, link, target, PATH_BYTES - 1);
+	target[length < 0 ? 0 : length] = '\0';
+	cut_deleted(target);
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	/* A broker gives one with the right to read. */
+	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !(fcntl(found, F_GETFL) & O_PATH))
+		return found;
+	if (fstat(found, &status) == 0 && S_ISREG(status.st_mode))
+		/* Nor wait for a process that has a lease on it. */
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	else
+		fd = -ENOTSUP;
+	close(found);
+	return fd < 0 ? (fd == -1 ? -errno : fd) : fd;
+}
+
 int loads_mapped(struct loads *loads, const struct mapped_event *event)
 {
 	const struct code_place code = { event->address, event->offset, event->length };
-	char path[LOADED_PATH_BYTES];
-	int fd = loaded_file_open(loads->config.process, event->fd, path);
+	char path[PATH_BYTES];
+	int fd = open_file(loads->config.process, event->fd, path);
 
 	loads->latest_count = 0;
 	if (fd < 0)
@@ -188,7 +293,7 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event)
 static bool is_host(const struct loads *loads, const char *path, struct span bytes)
 {
 	const struct runtime_follow_ops *ops = watch_images(loads->config.watch)->ops;
-	char managed[LOADED_PATH_BYTES + NAME_BYTES];
+	char managed[PATH_BYTES + NAME_BYTES];
 
 	snprintf(managed, sizeof(managed), "%s%s", path, ops->program_end);
 	return access(managed, F_OK) == 0 || ops->is_bundle(bytes);
@@ -197,7 +302,7 @@ static bool is_host(const struct loads *loads, const char *path, struct span byt
 void loads_take_path(struct loads *loads, const char *path)
 {
 	const struct code_place nowhere = { 0 };
-	char link[NAME_BYTES], target[LOADED_PATH_BYTES];
+	char link[NAME_BYTES], target[PATH_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct span bytes = { 0 };
 	struct stat status;
@@ -210,7 +315,7 @@ void loads_take_path(struct loads *loads, const char *path)
 	length = readlink(link, target, sizeof(target) - 1);
 	target[length < 0 ? 0 : length] = '\0';
 	if (fstat(fd, &status) == 0 && !find_file(loads, &status))
-		bytes = loaded_file_map(fd, &status);
+		bytes = map_file(fd, &status);
 	if (bytes.start)
 		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));
 	target_bytes_unmap(bytes);
