@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The answers to files that are mapped and to stops of the dynamic loader: from the event loop
- * (follow.c) to loader/, which probes the file, and back to the held thread.
+ * (follow.c) to loader/, which probes the file, and back to the held thread. And what comes too
+ * late for an answer.
  */
+#include <bpf/libbpf.h>
+
 #include "base/clock.h"
 #include "follow/follow_internal.h"
 
@@ -66,8 +69,6 @@ void answers_look_again(struct follow *follow)
  */
 static bool hand_over(struct follow *follow, const struct follow_event_head *event)
 {
-	static const struct follow_note note = { .type = NOTE_LOOK };
-
 	if (!natives_wanted(follow->natives) || follow->stops == STARTING_STOPS)
 		return false;
 	follow->stops++;
@@ -76,7 +77,7 @@ static bool hand_over(struct follow *follow, const struct follow_event_head *eve
 	if (!hold_is_waiting(&follow->messages, event->hold))
 		return false;
 	atomic_store(&follow->looking, event->hold);
-	messages_note(&follow->messages, &note);
+	messages_note(&follow->messages, &(struct follow_note){ .type = NOTE_LOOK });
 	return true;
 }
 
@@ -89,6 +90,21 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
 	if ((!event->hold || !hold_answer(&follow->messages, event->hold, HOLD_RELEASED)) &&
 	    !messages_is_late(&follow->messages, event))
 		follow->messages.losses.others++;
+}
+
+/*
+ * The follower's thread has ended: what comes up when calls are not counted any more, and is
+ * reported until the target has been looked at. The session's verdict asks for it.
+ */
+void answers_late(struct follow *follow, const struct follow_event_head *head, size_t size)
+{
+	const struct compile_event *compiled = (const struct compile_event *)head;
+
+	if (head->type == FOLLOW_MAPPED || head->type == FOLLOW_LOADED)
+		follow->late_files = true;
+	else if (head->type == FOLLOW_COMPILED && size >= sizeof(*compiled) &&
+		 follow->late_count < LATE_MAX)
+		follow->late[follow->late_count++] = compiled->code;
 }
 
 /* The main thread ----------------------------------------------------------------------------- */
@@ -109,4 +125,23 @@ void follow_let_go(struct follow *follow)
 uint64_t follow_mapped(const struct follow *follow)
 {
 	return atomic_load(&follow->mapped);
+}
+
+void follow_look_back(struct follow *follow)
+{
+	if (follow->ended)
+		ring_buffer__consume(follow->ring);
+	__atomic_store_n(&follow->shared->following, 0, __ATOMIC_SEQ_CST);
+}
+
+bool follow_came_late(const struct follow *follow, const struct site *site)
+{
+	/* Which code is in a file that was mapped, nobody has looked. */
+	if (tier_is_precompiled(site->tier))
+		return follow->late_files;
+	for (size_t i = 0; i < follow->late_count; i++) {
+		if (follow->late[i] == site->address.value)
+			return true;
+	}
+	return false;
 }

@@ -3,23 +3,16 @@
  * The follower's thread: from the ring buffer of the BPF programs, each event goes to jit/
  * (compilations) or to answers.c (files, the dynamic loader), and every tick to all.
  */
-#include "follow/follow.h"
-
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "method/pattern.h"
 #include "probe/breakpoint_event.h"
-#include "probe/breakpoints.h"
-#include "registers/in_flight.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "follow/follow_internal.h"
 
 enum {
@@ -73,7 +66,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	if (size < sizeof(*head))
 		return 0;
 	if (follow->ended) {
-		late_note(follow, head, size);
+		answers_late(follow, head, size);
 		return 0;
 	}
 	switch (head->type) {
@@ -112,9 +105,6 @@ static void note_detach_ms(struct follow *follow)
 
 static void tick(struct follow *follow)
 {
-	static const struct follow_note stopped = { .type = NOTE_HOLDING_STOPPED };
-	static const struct follow_note full = { .type = NOTE_NO_ROOM };
-
 	compilations_tick(follow->jit);
 	/* What cannot be given to a CPU that was switched on is lost there; the rest goes on. */
 	if (breakpoints_keep(follow->config.breakpoints, NULL) != 0)
@@ -129,11 +119,12 @@ static void tick(struct follow *follow)
 	    follow->config.hold_ns &&
 	    !__atomic_load_n(&follow->shared->holding, __ATOMIC_ACQUIRE)) {
 		follow->told_stopped = true;
-		messages_note(&follow->messages, &stopped);
+		messages_note(&follow->messages,
+			      &(struct follow_note){ .type = NOTE_HOLDING_STOPPED });
 	}
 	if (!follow->told_room && (follow->messages.losses.sites || follow->loads->no_room)) {
 		follow->told_room = true;
-		messages_note(&follow->messages, &full);
+		messages_note(&follow->messages, &(struct follow_note){ .type = NOTE_NO_ROOM });
 	}
 	note_detach_ms(follow);
 	atomic_fetch_add(&follow->ticks, 1);
@@ -181,14 +172,6 @@ static void *run(void *argument)
 
 /* Creating -------------------------------------------------------------------------------- */
 
-static int open_ring(struct follow *follow, struct error *err)
-{
-	follow->ring = ring_buffer__new(follow->config.kernel.events_fd, on_event, follow, NULL);
-	if (!follow->ring)
-		return error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
-	return 0;
-}
-
 static int create_rooms(struct follow *follow, struct error *err)
 {
 	const struct follow_config *config = &follow->config;
@@ -217,23 +200,30 @@ static int create_rooms(struct follow *follow, struct error *err)
 		.open_ended = config->programs != NULL,
 		.costs = config->costs,
 	};
-	struct natives_config natives = {
-		.request = config->natives,
-		.offered = config->offered,
-		.process = &follow->process,
-	};
 	int result = follow_snapshot_take(&follow->snapshot, config, err);
 
 	if (result == 0)
 		result = compilations_create(&follow->jit, &jit, err);
 	if (result == 0) {
-		loads.watch = natives.watch = follow->watch = follow->jit->watch;
-		result = natives_create(&follow->natives, &natives, err);
+		loads.watch = follow->watch = follow->jit->watch;
+		result = natives_create(&follow->natives,
+					&(struct natives_config){
+						.request = config->natives,
+						.offered = config->offered,
+						.process = &follow->process,
+						.watch = follow->watch,
+					},
+					err);
 	}
 	loads.natives = follow->natives;
 	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
-	return result ? result : open_ring(follow, err);
+	if (result)
+		return result;
+	follow->ring = ring_buffer__new(config->kernel.events_fd, on_event, follow, NULL);
+	return follow->ring ?
+		       0 :
+		       error_set(err, -errno, "cannot map the ring buffer: %s", strerror(errno));
 }
 
 int follow_create(struct follow **out, const struct follow_config *config, struct error *err)

@@ -22,9 +22,7 @@
 
 struct ring_buffer;
 
-enum {
-	LATE_MAX = 1 << 14,
-};
+enum { LATE_MAX = 1 << 14 };
 
 struct follow {
 	struct follow_config config;
@@ -80,7 +78,7 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
 void answers_look_again(struct follow *follow);
 
 /* The thread has ended, and this was reported all the same. */
-void late_note(struct follow *follow, const struct follow_event_head *head, size_t size);
+void answers_late(struct follow *follow, const struct follow_event_head *head, size_t size);
 
 /* How long a thread is held that loads an image. */
 uint64_t follow_image_hold_ns(const struct follow *follow);
