@@ -34,7 +34,8 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
 		const struct target_file *file = &files->files[i];
 
 		if (is_c_library(file->name) &&
-		    probes_attach_mmap(&follow->probes, file->fd, file->bytes, NULL) == 0)
+		    probes_attach_mmap(&follow->probes, PROBES_MMAP, file->fd, file->bytes, NULL) ==
+			    0)
 			return 0;
 	}
 	return -ENOENT;
@@ -46,7 +47,7 @@ static int attach_mmap(struct follow *follow, const struct target_files *files)
  */
 static void attach_loader_mmap(struct follow *follow, int fd, struct span bytes)
 {
-	if (probes_attach_loader_mmap(&follow->probes, fd, bytes, NULL))
+	if (probes_attach_mmap(&follow->probes, PROBES_LOADER_MMAP, fd, bytes, NULL))
 		follow->libraries_unseen = true;
 }
 

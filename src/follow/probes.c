@@ -20,8 +20,6 @@ enum {
 
 static void detach(struct probes *probes, int which)
 {
-	if (!probes->of[which])
-		return;
 	uprobes_destroy(probes->of[which]);
 	probes->of[which] = NULL;
 }
@@ -62,19 +60,6 @@ int probes_attach_compiler(struct probes *probes, int fd, struct file_offset ent
 	if (result == 0)
 		probes->kernel->shared->compiler_watched = 1;
 	return result;
-}
-
-int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err)
-{
-	struct file_offset offset;
-	struct elf elf;
-
-	if (!elf_init(&elf, bytes) || !elf_export_offset(&elf, "mmap", &offset))
-		return error_set(
-			err, -ENOTSUP,
-			"the C library has no mmap(): start the program, and give its PID");
-	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
-	return attach(probes, PROBES_MMAP, probes->kernel->map_fd, fd, offset, err);
 }
 
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err)
@@ -125,18 +110,21 @@ static bool find_mmap(const struct elf *elf, struct file_offset *offset)
 	return found && elf_code_offset(elf, found, offset);
 }
 
-int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err)
+int probes_attach_mmap(struct probes *probes, int which, int fd, struct span bytes,
+		       struct error *err)
 {
 	struct file_offset offset;
 	struct elf elf;
 
-	if (!elf_init(&elf, bytes) ||
-	    (!elf_export_offset(&elf, "mmap", &offset) && !find_mmap(&elf, &offset)))
+	if (!elf_init(&elf, bytes) || (!elf_export_offset(&elf, "mmap", &offset) &&
+				       (which != PROBES_LOADER_MMAP || !find_mmap(&elf, &offset))))
 		return error_set(
 			err, -ENOTSUP,
-			"where the dynamic loader maps libraries is not known: start the program, and give its PID");
+			which == PROBES_MMAP ?
+				"the C library has no mmap(): start the program, and give its PID" :
+				"where the dynamic loader maps libraries is not known: start the program, and give its PID");
 	offset.value += insn_cheap_start(span_part(bytes, offset.value, MMAP_CODE_BYTES));
-	return attach(probes, PROBES_LOADER_MMAP, probes->kernel->map_fd, fd, offset, err);
+	return attach(probes, which, probes->kernel->map_fd, fd, offset, err);
 }
 
 int probes_keep(struct probes *probes)

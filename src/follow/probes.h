@@ -28,17 +28,18 @@ struct probes {
 /* All of file @fd is @bytes. Each is done once; -errno with @err set. */
 int probes_attach_compiler(struct probes *probes, int fd, struct file_offset entry,
 			   struct file_offset exit, struct error *err);
-int probes_attach_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
 int probes_attach_loader(struct probes *probes, int fd, struct span bytes, struct error *err);
 
 /*
- * What the dynamic loader maps libraries by. It exports that in musl, which is its C library too.
- * In glibc the function has no name: it is the one that makes the system call with the arguments it
- * was given (insn_makes_system_call(); .eh_frame tells where candidates begin). The loader's hook
- * for debuggers does not do: what the loader itself calls as it relocates would be missed at a
- * program's start, and the list of mappings must not be read while a running target's threads wait.
+ * PROBES_MMAP: that of the C library. PROBES_LOADER_MMAP: what the dynamic loader maps libraries
+ * by. It exports that in musl, which is its C library too. In glibc the function has no name: it is
+ * the one that makes the system call with the arguments it was given (insn_makes_system_call();
+ * .eh_frame tells where candidates begin). The loader's hook for debuggers does not do: what the
+ * loader itself calls as it relocates would be missed at a program's start, and the list of
+ * mappings must not be read while a running target's threads wait.
  */
-int probes_attach_loader_mmap(struct probes *probes, int fd, struct span bytes, struct error *err);
+int probes_attach_mmap(struct probes *probes, int which, int fd, struct span bytes,
+		       struct error *err);
 
 /* As uprobes_keep(), of all. */
 int probes_keep(struct probes *probes);
