@@ -22,11 +22,6 @@ enum {
 
 /* Modules --------------------------------------------------------------------------------- */
 
-static struct watch_module *find_module(const struct watch *watch, uint64_t at)
-{
-	return tree_find(&watch->modules, at);
-}
-
 /* Tell the programs. Rows first: a module that is known has all of them. */
 static void tell_programs(const struct watch *watch, const struct watch_module *module, bool stays)
 {
@@ -148,7 +143,7 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 
 	if (event->watch)
 		return event->watch - 1 < watch->row_count ? watch->rows[event->watch - 1] : NULL;
-	module = find_module(watch, event->module);
+	module = tree_find(&watch->modules, event->module);
 	if (!module)
 		return NULL;
 	row = watch_find_row(watch, module->image, event->rid);
@@ -158,7 +153,7 @@ const struct watch_row *watch_find(struct watch *watch, const struct compile_eve
 const struct watch_row *watch_next_stub(struct watch *watch, const struct compile_event *event,
 					const char *params, size_t *at, uint32_t *number)
 {
-	const struct watch_module *module = find_module(watch, event->module);
+	const struct watch_module *module = tree_find(&watch->modules, event->module);
 
 	if (!module || !module->image->told)
 		return NULL;
@@ -176,7 +171,7 @@ const struct watch_row *watch_next_stub(struct watch *watch, const struct compil
 
 bool watch_misses_stub(const struct watch *watch, const struct compile_event *event)
 {
-	const struct watch_module *module = find_module(watch, event->module);
+	const struct watch_module *module = tree_find(&watch->modules, event->module);
 
 	for (size_t i = 0; module && !module->image->told && i < module->image->count; i++) {
 		if (watch->rows[module->image->rows[i]]->is.pinvoke)
@@ -188,7 +183,7 @@ bool watch_misses_stub(const struct watch *watch, const struct compile_event *ev
 void watch_spell_params(struct watch *watch, const struct compile_event *event,
 			struct span signature, struct text *params)
 {
-	const struct watch_module *module = find_module(watch, event->module);
+	const struct watch_module *module = tree_find(&watch->modules, event->module);
 
 	watch->images->ops->spell_params(watch->images, module ? (long)module->image->number : -1,
 					 signature, params);
@@ -270,7 +265,7 @@ bool watch_is_open_ended(const struct watch *watch)
 
 bool watch_may_be_freed(const struct watch *watch, uint64_t module)
 {
-	const struct watch_module *found = find_module(watch, module);
+	const struct watch_module *found = tree_find(&watch->modules, module);
 
 	return !found || !found->stays;
 }
