@@ -363,11 +363,9 @@ static bool has_room(const struct capture *capture, bool unwinds, size_t rows)
 static int load_or_await(struct capture *capture, const struct unwind_tables *unwind,
 			 struct error *err)
 {
-	size_t rows = 0;
+	size_t rows = unwind ? unwind->rows.count : 0;
 	bool began = capture->loading;
 
-	if (unwind)
-		unwind_tables_rows(unwind, &rows);
 	capture_await_load(capture);
 	if (began && capture->load_result) {
 		*err = capture->load_problem;
@@ -376,7 +374,7 @@ static int load_or_await(struct capture *capture, const struct unwind_tables *un
 	if (began && has_room(capture, unwind, rows))
 		return 0;
 	capture_unload(capture);
-	expect(capture, rows, unwind ? unwind_tables_layouts(unwind) : NULL);
+	expect(capture, rows, unwind ? &unwind->layouts : NULL);
 	return load_programs(capture, err);
 }
 

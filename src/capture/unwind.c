@@ -57,30 +57,31 @@ static void add_rows(struct capture *capture, const struct unwind_row *rows, siz
 size_t capture_set_unwind(struct capture *capture, const struct unwind_tables *unwind)
 {
 	struct unwind_table *table = &capture->bpf->bss->unwind_table;
-	size_t frame_count, row_count, range_count, room, count = 0;
-	const struct unwind_frame *frames = unwind_tables_frames(unwind, &frame_count);
-	const struct unwind_row *rows = unwind_tables_rows(unwind, &row_count);
-	const struct unwind_range *ranges = unwind_tables_ranges(unwind, &range_count);
+	const struct unwind_rows *rows = &unwind->rows;
+	size_t room = rows->count < capture->row_capacity ? rows->count : capture->row_capacity;
+	size_t count = 0;
 	uint64_t version = table->version + 1;
 	struct unwind_range *half = capture->ranges + (version & 1 ? UNWIND_RANGES_MAX : 0);
 
-	memcpy(capture->bpf->bss->unwind_frames, frames, frame_count * sizeof(*frames));
-	room = row_count < capture->row_capacity ? row_count : capture->row_capacity;
+	memcpy(capture->bpf->bss->unwind_frames, unwind->frames.frames,
+	       unwind->frames.count * sizeof(*unwind->frames.frames));
 	if (room > capture->row_count)
-		add_rows(capture, rows, room);
+		add_rows(capture, rows->rows, room);
 	/* Before the first of them, whatever the order in which the compiler and the CPU store. */
 	__atomic_store_n(&table->written, version, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (size_t i = 0; i < range_count; i++) {
-		if ((uint64_t)ranges[i].first_row + ranges[i].row_count <= room)
-			half[count++] = ranges[i];
+	for (size_t i = 0; i < unwind->range_count; i++) {
+		const struct unwind_range *range = &unwind->ranges[i];
+
+		if ((uint64_t)range->first_row + range->row_count <= room)
+			half[count++] = *range;
 	}
-	set_dotnet(&capture->bpf->bss->unwind_dotnet, unwind_tables_layouts(unwind)->dotnet);
-	set_v8(&capture->bpf->bss->unwind_v8, unwind_tables_layouts(unwind)->v8);
-	table->elsewhere = unwind_tables_elsewhere(unwind);
+	set_dotnet(&capture->bpf->bss->unwind_dotnet, unwind->layouts.dotnet);
+	set_v8(&capture->bpf->bss->unwind_v8, unwind->layouts.v8);
+	table->elsewhere = unwind->elsewhere;
 	table->counts[version & 1] = (uint32_t)count;
 	__atomic_store_n(&table->version, version, __ATOMIC_RELEASE);
-	return row_count - room;
+	return rows->count - room;
 }
 
 /* How often V8 has moved objects: the walk of its frames notes it. */

@@ -91,12 +91,12 @@ static void hand_over(struct session *session)
 /* What tells whether ranges have changed. */
 static uint64_t sum_of_ranges(const struct session *session)
 {
-	size_t count;
-	const struct unwind_range *ranges = unwind_tables_ranges(session->stacks.tables, &count);
-	uint64_t sum = count;
+	const struct unwind_tables *tables = session->stacks.tables;
+	uint64_t sum = tables->range_count;
 
-	for (size_t i = 0; i < count; i++)
-		sum = sum * 31 + (ranges[i].begin ^ (uint64_t)ranges[i].first_row << 48);
+	for (size_t i = 0; i < tables->range_count; i++)
+		sum = sum * 31 +
+		      (tables->ranges[i].begin ^ (uint64_t)tables->ranges[i].first_row << 48);
 	return sum;
 }
 

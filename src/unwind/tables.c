@@ -13,33 +13,18 @@
 #include "base/progress.h"
 #include "base/sorted.h"
 #include "base/vector.h"
-#include "image/unwind_rows.h"
 #include "runtime/runtime.h"
 
 /* For one row: 66 in node, about 40 in the images of .NET. */
 enum { USUAL_CODE_BYTES = 40 };
 
 /* One whose rows have been made. */
-struct image {
+struct unwind_image {
 	enum runtime_id runtime;
 	size_t file; /* these two as struct code_range has them */
 	uint64_t part;
 	uint32_t first_row;
 	uint32_t row_count; /* that a range can have */
-};
-
-struct unwind_tables {
-	struct unwind_frames frames;
-	struct unwind_rows rows; /* of all images, one after the other */
-	struct unwind_range *ranges;
-	size_t range_count;
-	size_t range_capacity;
-	struct image *images;
-	size_t image_count;
-	size_t image_capacity;
-	enum unwinder elsewhere; /* what leaves the frames of code that is in no range */
-	struct unwind_layouts layouts;
-	struct unwind_tables_counts counts;
 };
 
 int unwind_tables_create(struct unwind_tables **out, struct error *err)
@@ -78,15 +63,15 @@ static bool append(struct unwind_rows *all, struct unwind_rows *rows)
 }
 
 /* The image that has the rows of @range, which are made if it is new. NULL for want of memory. */
-static const struct image *image_of(struct unwind_tables *tables, enum runtime_id runtime,
-				    const struct code_range *range)
+static const struct unwind_image *image_of(struct unwind_tables *tables, enum runtime_id runtime,
+					   const struct code_range *range)
 {
 	struct unwind_rows rows = { .frames = &tables->frames }, *all = &tables->rows;
 	const size_t first = all->count;
-	struct image *image = NULL;
+	struct unwind_image *image = NULL;
 
 	for (size_t i = 0; i < tables->image_count; i++) {
-		const struct image *known = &tables->images[i];
+		const struct unwind_image *known = &tables->images[i];
 
 		if (known->runtime == runtime && known->file == range->file &&
 		    known->part == range->part)
@@ -99,7 +84,7 @@ static const struct image *image_of(struct unwind_tables *tables, enum runtime_i
 		const size_t count = all->count - first;
 
 		image = &tables->images[tables->image_count++];
-		*image = (struct image){
+		*image = (struct unwind_image){
 			.runtime = runtime,
 			.file = range->file,
 			.part = range->part,
@@ -135,7 +120,7 @@ static int add_part(const struct asking *asking, const struct code_range *range,
 	if (begin >= end)
 		return 0;
 	if (range->unwinder == UNWINDER_ROWS) {
-		const struct image *image = image_of(tables, asking->runtime, range);
+		const struct unwind_image *image = image_of(tables, asking->runtime, range);
 
 		if (!image)
 			return -ENOMEM;
@@ -261,34 +246,6 @@ int unwind_tables_read(struct unwind_tables *tables, const struct runtimes *runt
 		result = ask(tables, runtimes->list[i]);
 	drop_ranges(tables);
 	return result ? error_set(err, result, "no memory for unwind information") : 0;
-}
-
-const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, size_t *count)
-{
-	*count = tables->rows.count;
-	return tables->rows.rows;
-}
-
-const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count)
-{
-	*count = tables->frames.count;
-	return tables->frames.frames;
-}
-
-const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count)
-{
-	*count = tables->range_count;
-	return tables->ranges;
-}
-
-enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables)
-{
-	return tables->elsewhere;
-}
-
-const struct unwind_layouts *unwind_tables_layouts(const struct unwind_tables *tables)
-{
-	return &tables->layouts;
 }
 
 struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables)

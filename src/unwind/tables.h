@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "bpf/unwind.h"
+#include "image/unwind_rows.h"
 
 struct error;
 struct runtimes;
-struct unwind_tables;
+struct unwind_image;
 
 /* What came of it, for people. */
 struct unwind_tables_counts {
@@ -22,6 +23,22 @@ struct unwind_tables_counts {
 	size_t without;	 /* images that say nothing of how to unwind them */
 	size_t left_out; /* ranges that there was no room for, by the last read */
 	size_t overlaps; /* ranges over others of the same runtime, which are not used */
+};
+
+/* Pointers are valid until the next read. */
+struct unwind_tables {
+	struct unwind_frames frames; /* numbered by the rows */
+	struct unwind_rows rows;     /* of all images, one after the other */
+	struct unwind_range *ranges; /* by address */
+	size_t range_count;
+	size_t range_capacity;
+	enum unwinder elsewhere;       /* what leaves the frames of code that is in no range */
+	struct unwind_layouts layouts; /* what the runtimes' own unwinders need */
+
+	struct unwind_image *images; /* tables.c's own, as is what follows */
+	size_t image_count;
+	size_t image_capacity;
+	struct unwind_tables_counts counts;
 };
 
 /* -ENOMEM with @err set. */
@@ -46,17 +63,6 @@ struct unwind_expected unwind_tables_expect(const struct runtimes *runtimes);
  */
 int unwind_tables_read(struct unwind_tables *tables, const struct runtimes *runtimes,
 		       struct error *err);
-
-/* All rows, the frames that they number, and ranges by address. Valid until the next read. */
-const struct unwind_row *unwind_tables_rows(const struct unwind_tables *tables, size_t *count);
-const struct unwind_frame *unwind_tables_frames(const struct unwind_tables *tables, size_t *count);
-const struct unwind_range *unwind_tables_ranges(const struct unwind_tables *tables, size_t *count);
-
-/* What leaves the frames of code that is in no range. */
-enum unwinder unwind_tables_elsewhere(const struct unwind_tables *tables);
-
-/* What the runtimes' own unwinders need. */
-const struct unwind_layouts *unwind_tables_layouts(const struct unwind_tables *tables);
 
 struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables);
 

@@ -76,7 +76,8 @@ static const struct unwind_range *read_ranges(struct unwind_tables *tables,
 					      const struct runtimes *runtimes, size_t *count)
 {
 	assert_int_equal(unwind_tables_read(tables, runtimes, NULL), 0);
-	return unwind_tables_ranges(tables, count);
+	*count = tables->range_count;
+	return tables->ranges;
 }
 
 static void check_range(const struct unwind_range *range, uint64_t begin, uint64_t end,
@@ -91,9 +92,8 @@ static void check_range(const struct unwind_range *range, uint64_t begin, uint64
 
 static void check_toy_rows(const struct unwind_tables *tables, const struct unwind_range *range)
 {
-	size_t count;
-	const struct unwind_row *rows = unwind_tables_rows(tables, &count) + range->first_row;
-	const struct unwind_frame *frames = unwind_tables_frames(tables, &count);
+	const struct unwind_row *rows = tables->rows.rows + range->first_row;
+	const struct unwind_frame *frames = tables->frames.frames;
 
 	assert_int_equal(range->base, range->begin);
 	assert_int_equal(range->row_count, 2);
@@ -133,7 +133,7 @@ UNIT_TEST(ranges_within_native_code)
 	look_at_ourselves(&target, &resolution);
 	both.list[both.count++] = runtimes_get(&resolution.runtimes, RUNTIME_NATIVE);
 	before = read_ranges(alone, &resolution.runtimes, &count);
-	assert_int_equal(unwind_tables_elsewhere(alone), UNWINDER_FRAME_POINTER);
+	assert_int_equal(alone->elsewhere, UNWINDER_FRAME_POINTER);
 	while (at < count && before[at].end <= text)
 		at++;
 	assert_true(at < count && before[at].begin < text && before[at].row_count > 100);
@@ -155,8 +155,8 @@ UNIT_TEST(ranges_within_native_code)
 	check_range(&now[3], text + 0x20, text + 0x30, UNWINDER_DOTNET);
 	check_native(&now[4], text + 0x30, before->end, before);
 	assert_int_equal(now[4].first_row, now[0].first_row);
-	assert_int_equal(unwind_tables_elsewhere(tables), UNWINDER_DOTNET);
-	assert_int_equal(unwind_tables_layouts(tables)->dotnet.range_map, MODULE);
+	assert_int_equal(tables->elsewhere, UNWINDER_DOTNET);
+	assert_int_equal(tables->layouts.dotnet.range_map, MODULE);
 	assert_int_equal(unwind_tables_counts(tables).overlaps, 0);
 
 	/* It moves, and its rows are the same ones. */
@@ -202,8 +202,8 @@ UNIT_TEST(what_is_expected)
 static void check_image(const struct unwind_tables *tables, const struct pe *pe, const void *at,
 			size_t row_count)
 {
-	size_t count, i = 0;
-	const struct unwind_range *ranges = unwind_tables_ranges(tables, &count);
+	size_t count = tables->range_count, i = 0;
+	const struct unwind_range *ranges = tables->ranges;
 	const struct pe_section *section = pe->sections;
 
 	while (!section->executable)
