@@ -86,7 +86,6 @@ struct bench {
 void calibration_want(struct calibration *calibration, const struct plan *plan)
 {
 	bool *wanted = calibration->wanted;
-
 	bool all = plan->count == 0 || calibration->any_kind;
 
 	wanted[PROBE_EMULATED] = true;
@@ -184,11 +183,6 @@ static struct address address_of(void (*function)(void))
 	return (struct address){ (uint64_t)(uintptr_t)function };
 }
 
-static struct address entry_of(enum probe_kind kind)
-{
-	return (struct address){ (uint64_t)(uintptr_t)victims[kind].function };
-}
-
 static struct uprobe_site site_at(const struct maps *maps, int fd, struct address address,
 				  uint64_t cookie)
 {
@@ -219,7 +213,8 @@ static size_t choose_sites(const struct bench *bench, const struct maps *maps, i
 	sites[count++] = site_at(maps, fd, address_of(first->exit), first->exit_cookie);
 	for (enum probe_kind kind = 0; kind < PROBE_BREAKPOINT; kind++) {
 		if (is_measured(bench, kind))
-			sites[count++] = site_at(maps, fd, entry_of(kind), kind);
+			sites[count++] = site_at(
+				maps, fd, address_of((void (*)(void))victims[kind].function), kind);
 	}
 	return count;
 }
@@ -269,41 +264,41 @@ static int arm_breakpoints(struct bench *bench, struct error *err)
 		result = breakpoints_add(bench->breakpoints, address_of(victim->exit),
 					 victim->exit_cookie, err);
 	if (result >= 0)
-		result = breakpoints_add(bench->breakpoints, entry_of(PROBE_BREAKPOINT),
+		result = breakpoints_add(bench->breakpoints,
+					 address_of((void (*)(void))victim->function),
 					 PROBE_BREAKPOINT, err);
 	return result < 0 ? result : 0;
 }
 
 /* Measuring ------------------------------------------------------------------------------- */
 
-static void add_totals(const struct bench *bench, uint64_t *returned, uint64_t *sum_ns)
+static void add_totals(const struct bench *bench, struct latency_totals *sum)
 {
 	for (int cpu = 0; cpu < bench->cpu_count; cpu++) {
-		*returned += bench->totals[cpu].returned;
-		*sum_ns += bench->totals[cpu].sum_ns;
+		sum->returned += bench->totals[cpu].returned;
+		sum->sum_ns += bench->totals[cpu].sum_ns;
 	}
 }
 
 /* What the programs have counted so far of the calls of @kind, whoever they are kept apart by. */
-static void read_totals(const struct bench *bench, enum probe_kind kind, uint64_t *returned,
-			uint64_t *sum_ns)
+static struct latency_totals read_totals(const struct bench *bench, enum probe_kind kind)
 {
+	struct latency_totals sum = { 0 };
 	int fd = bpf_map__fd(bench->bpf->maps.latency_totals);
 	struct latency_key key;
 	const uint32_t site = kind;
 
-	*returned = 0;
-	*sum_ns = 0;
 	if (bench->calibration->latency.by == LATENCY_BY_SITE) {
 		fd = bpf_map__fd(bench->bpf->maps.site_totals);
 		if (bpf_map_lookup_elem(fd, &site, bench->totals) == 0)
-			add_totals(bench, returned, sum_ns);
-		return;
+			add_totals(bench, &sum);
+		return sum;
 	}
 	for (int i = 0; i < KEYS && bpf_map_get_next_key(fd, i ? &key : NULL, &key) == 0; i++) {
 		if (key.site == site && bpf_map_lookup_elem(fd, &key, bench->totals) == 0)
-			add_totals(bench, returned, sum_ns);
+			add_totals(bench, &sum);
 	}
+	return sum;
 }
 
 static uint64_t batch_ns(void (*function)(uint32_t by_exit), bool by_exit)
@@ -336,29 +331,29 @@ static int measure(const struct bench *bench, enum probe_kind kind, struct probe
 {
 	int64_t entries[BATCHES], both[BATCHES], within[BATCHES];
 	const struct victim *victim = &victims[kind];
-	uint64_t returned_before, returned, before_ns, sum_ns, bare_ns;
-	uint32_t entry_ns, both_ns;
+	uint32_t both_ns;
 
 	for (int i = 0; i < BATCHES; i++) {
-		bare_ns = batch_ns(calibrate_bare, true);
+		struct latency_totals before, now;
+		uint64_t bare_ns = batch_ns(calibrate_bare, true);
+
 		entries[i] = (int64_t)(batch_ns(victim->function, false) - bare_ns);
 		/* The programs find out that those were left, which is not to be timed. */
 		calibrate_call(victim->function, 1, true);
-		read_totals(bench, kind, &returned_before, &before_ns);
+		before = read_totals(bench, kind);
 		both[i] = (int64_t)(batch_ns(victim->function, true) - bare_ns);
-		read_totals(bench, kind, &returned, &sum_ns);
-		if (returned - returned_before != CALLS)
+		now = read_totals(bench, kind);
+		if (now.returned - before.returned != CALLS)
 			return error_set(
 				err, -EIO,
 				"of %d calls of a function of our own %d were timed (run again on a less busy machine)",
-				CALLS, (int)(returned - returned_before));
-		within[i] = (int64_t)(sum_ns - before_ns);
+				CALLS, (int)(now.returned - before.returned));
+		within[i] = (int64_t)(now.sum_ns - before.sum_ns);
 	}
-	entry_ns = median_ns(entries);
 	both_ns = median_ns(both);
 	cost->within_ns = median_ns(within);
-	cost->entry_ns = entry_ns;
-	cost->exit_ns = both_ns > entry_ns ? both_ns - entry_ns : 0;
+	cost->entry_ns = median_ns(entries);
+	cost->exit_ns = both_ns > cost->entry_ns ? both_ns - cost->entry_ns : 0;
 	return 0;
 }
 
