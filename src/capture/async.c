@@ -4,8 +4,6 @@
  * the programs have counted of whole calls. What they do is bpf/async.bpf.h's.
  */
 #include <bpf/bpf.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "capture/capture_internal.h"

@@ -4,13 +4,9 @@
  * which hits count, and what others ask of it. In between: load.c, attach.c, consume.c, and
  * attach.c again.
  */
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <bpf/bpf.h>
 
 #include "base/cleanup.h"
 #include "base/vector.h"

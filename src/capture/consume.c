@@ -72,13 +72,6 @@ int capture_open_signals(struct capture *capture, struct error *err)
 	return 0;
 }
 
-static bool limit_reached(const struct capture *capture)
-{
-	uint64_t taken = __atomic_load_n(&capture->bpf->bss->hits_taken, __ATOMIC_RELAXED);
-
-	return capture->options->max_hits && taken >= capture->options->max_hits;
-}
-
 /* Poll until the sooner of the next deadline and the time that events may wait. */
 static int timeout_ms(uint64_t now, uint64_t end, uint64_t next_interval)
 {
@@ -172,7 +165,9 @@ int capture_consume(struct capture *capture, const struct capture_handlers *hand
 			*end = CAPTURE_INTERRUPTED;
 		else if (fds[2].revents)
 			*end = CAPTURE_TARGET_EXITED;
-		else if (limit_reached(capture))
+		else if (options->max_hits &&
+			 __atomic_load_n(&capture->bpf->bss->hits_taken, __ATOMIC_RELAXED) >=
+				 options->max_hits)
 			*end = CAPTURE_ENOUGH_HITS;
 		else if (deadline && clock_now_ns() >= deadline)
 			*end = CAPTURE_TIME_IS_UP;

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/follow_internal.h"
-#include "registers/in_flight.h"
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/runtime.h"

@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
-#include "bpf/follow.h"
 #include "base/error.h"
 #include "image/cfi.h"
 #include "image/elf.h"

@@ -8,7 +8,6 @@
 #define LATENCY_CALIBRATE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "probe/programs.h"
 #include "probe/uprobes.h"

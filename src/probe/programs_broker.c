@@ -47,14 +47,10 @@ void programs_unload(struct programs_loaded *loaded)
 	loaded->opened = NULL;
 }
 
-static uint64_t memory_bytes(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Variables are as large as they are. */
 static int size_map(struct bpf_map *map, const struct request_map *asked, uint64_t *bytes)
 {
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t entry_bytes = (uint64_t)asked->key_bytes + bpf_map__value_size(map);
 	int result = 0;
 
@@ -62,7 +58,7 @@ static int size_map(struct bpf_map *map, const struct request_map *asked, uint64
 		return 0;
 	/* A ring buffer's are bytes. */
 	*bytes += asked->entries * (entry_bytes ? entry_bytes : 1);
-	if (*bytes > memory_bytes() / MEMORY_PART)
+	if (*bytes > memory / MEMORY_PART)
 		return -E2BIG;
 	if (asked->key_bytes != bpf_map__key_size(map))
 		result = bpf_map__set_key_size(map, asked->key_bytes);

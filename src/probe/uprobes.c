@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -126,7 +125,7 @@ int uprobe_multi_link(const struct link_create_uprobe_multi *attr)
 /* A link on @sites, which are in one file; or -errno. */
 static int link_open(const struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)
 {
-	uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
+	_cleanup_free_ uint64_t *numbers = calloc(2 * count, sizeof(*numbers));
 	char path[PATH_BYTES];
 	struct link_create_uprobe_multi attr = {
 		.program_fd = (uint32_t)uprobes->program_fd,
@@ -135,7 +134,6 @@ static int link_open(const struct uprobes *uprobes, const struct uprobe_site *si
 		.count = (uint32_t)count,
 		.pid = (uint32_t)uprobes->process->pid,
 	};
-	int link;
 
 	if (!numbers)
 		return -ENOMEM;
@@ -146,9 +144,7 @@ static int link_open(const struct uprobes *uprobes, const struct uprobe_site *si
 	attr.offsets = (uint64_t)(uintptr_t)numbers;
 	attr.cookies = (uint64_t)(uintptr_t)(numbers + count);
 	file_path(path, sites[0].file_fd);
-	link = uprobe_multi_link(&attr);
-	free(numbers);
-	return link;
+	return uprobe_multi_link(&attr);
 }
 
 static int link_sites(struct uprobes *uprobes, const struct uprobe_site *sites, size_t count)

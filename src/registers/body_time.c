@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "registers/bodies.h"
 #include "registers/drained.h"
-#include "registers/policy.h"
 
 uint64_t body_last_hit_ns(const struct body *body, const struct scheduler *scheduler)
 {

@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "bpf/follow.h"
-#include "registers/in_flight.h"
 #include "registers/scheduler.h"
 
 enum {

@@ -26,6 +26,7 @@
 #include "bpf/in_flight.h"
 
 #include "bpf/in_flight.skel.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "probe/programs.h"
@@ -102,7 +103,7 @@ int in_flight_create(struct in_flight **out, struct process *process, struct err
 /* Every read runs the program for some of the threads. */
 static int run(struct in_flight *in_flight)
 {
-	int fd = bpf_iter_create(in_flight->link_fd);
+	_cleanup_close_ int fd = bpf_iter_create(in_flight->link_fd);
 	char nothing;
 	ssize_t got;
 
@@ -111,10 +112,7 @@ static int run(struct in_flight *in_flight)
 	do {
 		got = read(fd, &nothing, sizeof(nothing));
 	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
-	if (got < 0)
-		got = -errno;
-	close(fd);
-	return (int)got;
+	return got < 0 ? -errno : 0;
 }
 
 /* Look at all threads: 0, or -EAGAIN if that was not to be had. */

@@ -139,11 +139,6 @@ static bool waits(const struct turns *turns, const struct body *body)
 	return body->slice_ns <= turns->now && !is_watched(turns, body);
 }
 
-static struct body *next_alike(struct turns *turns)
-{
-	return find_longest(turns, waits, NULL);
-}
-
 static struct body *first_to_go_alike(const struct turns *turns, const struct body *next)
 {
 	struct body *first = find_longest(turns, has_register, next);
@@ -264,7 +259,7 @@ void multiplexing_tend(struct bodies *bodies, enum policy_turns how, uint64_t sl
 
 	if (let_drain(&turns))
 		return;
-	while ((next = alike ? next_alike(&turns) : next_by_need(&turns))) {
+	while ((next = alike ? find_longest(&turns, waits, NULL) : next_by_need(&turns))) {
 		if (!fits(&turns, next))
 			drop_drained(&turns);
 		if (fits(&turns, next)) {

@@ -282,11 +282,6 @@ void scheduler_supersede(struct scheduler *scheduler, uint32_t body, uint32_t ne
 	}
 }
 
-static bool is_time_to_look(const struct register_use *use, uint64_t now)
-{
-	return !use->looked_ns || now - use->looked_ns >= (use->looked_ns - use->newer_ns) / 2;
-}
-
 void scheduler_look(struct scheduler *scheduler)
 {
 	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
@@ -294,7 +289,7 @@ void scheduler_look(struct scheduler *scheduler)
 		uint64_t now = clock_now_ns();
 
 		if (!use->used || use->exit || !use->superseded || use->none_in_flight ||
-		    !is_time_to_look(use, now))
+		    (use->looked_ns && now - use->looked_ns < (use->looked_ns - use->newer_ns) / 2))
 			continue;
 		use->looked_ns = now;
 		(void)slot_is_drained(scheduler, i);

@@ -7,7 +7,6 @@
 #define UNWIND_TABLES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "bpf/unwind.h"
 #include "image/unwind_rows.h"

@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/sorted.h"
 #include "follow/jit/compilations_internal.h"
-#include "registers/body_time.h"
 #include "registers/multiplexing.h"
 
 enum {
@@ -21,14 +19,6 @@ enum {
 	/* Sites that may turn out to be nobody's must leave room for others. */
 	SPECULATIVE_SITES_MAX = FOLLOW_SITES_MAX / 2,
 };
-
-/* Compilations ---------------------------------------------------------------------------- */
-
-static enum tier tier_of(const struct compilations *jit, const struct compile_event *event,
-			 bool *final)
-{
-	return watch_images(jit->watch)->ops->tier_of(event->jit_flags, final);
-}
 
 void compilations_name(struct site *site, const struct watch_row *row)
 {
@@ -44,12 +34,13 @@ void compilations_name(struct site *site, const struct watch_row *row)
 static struct site *make_site(struct compilations *jit, const struct compile_event *event,
 			      const struct watch_row *row, bool may_be_freed, uint32_t *number)
 {
+	const struct runtime_follow_ops *ops = watch_images(jit->watch)->ops;
 	bool final;
-	enum tier tier = tier_of(jit, event, &final);
+	enum tier tier = ops->tier_of(event->jit_flags, &final);
 	struct site site = {
 		.method = (char *)"?",
 		.image = "run-time code",
-		.id.runtime = watch_images(jit->watch)->ops->id,
+		.id.runtime = ops->id,
 		.tier = tier,
 		.state = tier == TIER_OSR ? STATE_NO_CALLS : STATE_CURRENT,
 		.final = final,
@@ -99,19 +90,14 @@ void compilations_arm(struct compilations *jit, struct body *body, struct follow
 			  result == -ENOSPC ? TROUBLE_NO_REGISTER : TROUBLE_REFUSED);
 }
 
-static void count_methods(struct compilations *jit)
-{
-	if (jit->many || watch_row_count(jit->watch) <= POLICY_GUARANTEED)
-		return;
-	jit->many = true;
-	bodies_are_many(jit->bodies);
-}
-
 void compilations_rank(struct compilations *jit, const struct watch_row *row, struct body *body)
 {
 	uint32_t rank = row ? row->rank : UINT32_MAX, named = row ? row->named : UINT32_MAX;
 
-	count_methods(jit);
+	if (!jit->many && watch_row_count(jit->watch) > POLICY_GUARANTEED) {
+		jit->many = true;
+		bodies_are_many(jit->bodies);
+	}
 	body->rank_of_many = policy_rank(rank, named, jit->turns, false);
 	body->rank = jit->many ? body->rank_of_many : policy_rank(rank, named, jit->turns, true);
 }

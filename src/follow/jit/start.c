@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "probe/breakpoints.h"
 #include "follow/jit/compilations_internal.h"
 #include "follow/messages/snapshot.h"
 #include "method/pattern.h"

@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 
-#include "bpf/latency.h"
 #include "follow/jit/compilations_internal.h"
 #include "plan/timed.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From a file that loads_files.c has taken to sites (messages/) with uprobes on their code. */
-#include "follow/loader/loads.h"
-
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #define FOLLOW_NATIVES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "plan/plan.h"
 

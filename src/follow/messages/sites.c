@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "bpf/watch.h"
-#include "plan/plan.h"
 
 enum decision {
 	DECIDED_YES,
