@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "registers/body_time.h"
-#include "registers/drained.h"
 
 struct bodies {
 	struct bodies_config config;

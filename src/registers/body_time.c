@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "registers/bodies.h"
-#include "registers/drained.h"
 
 uint64_t body_last_hit_ns(const struct body *body, const struct scheduler *scheduler)
 {

@@ -8,13 +8,12 @@
  * else, since the runtime activates each version before it compiles the next; or, failing both,
  * SCHEDULER_PUBLISHED_NS have passed. The last is no proof but a time, see docs/limits.md.
  */
-#include "registers/drained.h"
+#include "registers/scheduler.h"
 
 #include <time.h>
 
 #include "base/clock.h"
 #include "bpf/follow.h"
-#include "registers/scheduler.h"
 
 enum {
 	/* Last hits of superseded bodies came up to 0.3 ms after the newer one was compiled. */

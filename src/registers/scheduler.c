@@ -10,7 +10,6 @@
 #include "bpf/follow.h"
 #include "bpf/latency.h"
 #include "base/clock.h"
-#include "registers/drained.h"
 #include "registers/policy.h"
 
 void scheduler_init(struct scheduler *scheduler, struct breakpoints *breakpoints,

@@ -171,4 +171,17 @@ void scheduler_close(const struct scheduler *scheduler, uint32_t body, bool clos
 /* Are there timed calls that began in @body, and are still to end? */
 bool scheduler_has_calls(const struct scheduler *scheduler, uint32_t body);
 
+/* For this room (drained.c) ------------------------------------------------------------------ */
+
+uint64_t slot_last_hit_ns(const struct scheduler *scheduler, int slot);
+
+/*
+ * Have calls left the body, which was superseded, that register @slot watches? Timed calls may
+ * still be under way in it.
+ */
+bool slot_is_drained(struct scheduler *scheduler, int slot);
+
+/* Is it in time? Until scheduler->wait_until_ns this waits for that. */
+bool slot_wait_until_drained(struct scheduler *scheduler, int slot);
+
 #endif
