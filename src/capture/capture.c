@@ -188,7 +188,7 @@ unsigned int capture_detach_ms(const struct capture *capture)
 {
 	unsigned int ms = capture->follow ? follow_detach_ms(capture->follow) : 0;
 
-	return ms + (capture->uprobes ? uprobes_detach_ms(capture->uprobes) : 0);
+	return ms + uprobes_detach_ms(capture->uprobes);
 }
 
 void capture_read_counters(const struct capture *capture, struct site_counters *counters)

@@ -92,10 +92,6 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
 		follow->messages.losses.others++;
 }
 
-/*
- * The follower's thread has ended: what comes up when calls are not counted any more, and is
- * reported until the target has been looked at. The session's verdict asks for it.
- */
 void answers_late(struct follow *follow, const struct follow_event_head *head, size_t size)
 {
 	const struct compile_event *compiled = (const struct compile_event *)head;

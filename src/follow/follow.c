@@ -13,6 +13,7 @@
 
 #include "probe/breakpoint_event.h"
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "follow/follow_internal.h"
 
 enum {
@@ -97,10 +98,8 @@ static int on_event(void *ctx, void *data, size_t size)
 
 static void note_detach_ms(struct follow *follow)
 {
-	const struct uprobes *loaded = follow->loads->uprobes;
-
 	atomic_store(&follow->detach_ms,
-		     probes_detach_ms(&follow->probes) + (loaded ? uprobes_detach_ms(loaded) : 0));
+		     probes_detach_ms(&follow->probes) + uprobes_detach_ms(follow->loads->uprobes));
 }
 
 static void tick(struct follow *follow)
@@ -281,10 +280,10 @@ static void start_in_flight(struct follow *follow)
 
 static void note_methods(struct follow *follow)
 {
-	follow->method_count = watch_row_count(follow->watch);
-	follow->named_count = watch_named_count(follow->watch);
+	follow->methods.count = watch_row_count(follow->watch);
+	follow->methods.named = watch_named_count(follow->watch);
 	for (uint32_t named = 0; named < FOLLOW_GUARANTEED; named++)
-		follow->guaranteed[named] = watch_name_of(follow->watch, named);
+		follow->methods.guaranteed[named] = watch_name_of(follow->watch, named);
 }
 
 int follow_start(struct follow *follow, struct error *err)
@@ -348,19 +347,9 @@ int follow_registers(const struct follow *follow)
 	return atomic_load(&follow->jit->registers);
 }
 
-size_t follow_method_count(const struct follow *follow)
+const struct follow_methods *follow_methods(const struct follow *follow)
 {
-	return follow->method_count;
-}
-
-size_t follow_named_count(const struct follow *follow)
-{
-	return follow->named_count;
-}
-
-const char *follow_guaranteed(const struct follow *follow, size_t named)
-{
-	return follow->guaranteed[named];
+	return &follow->methods;
 }
 
 void follow_count_from(struct follow *follow, uint64_t since_ns)
@@ -375,8 +364,11 @@ struct sites *follow_sites(const struct follow *follow)
 
 struct body_time follow_watched(const struct follow *follow, size_t site)
 {
-	return compilations_watched(follow->jit, (uint32_t)site,
-				    atomic_load(&follow->messages.ended_ns));
+	const struct body *body = bodies_find(
+		follow->jit->bodies, sites_probe_of(follow->messages.sites, (uint32_t)site));
+
+	return body ? body_time(body, atomic_load(&follow->messages.ended_ns)) :
+		      (struct body_time){ 0 };
 }
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)
@@ -417,7 +409,20 @@ struct follow_losses follow_losses(const struct follow *follow)
 
 struct follow_times follow_times(const struct follow *follow)
 {
-	return compilations_times(follow->jit);
+	const struct compilations *jit = follow->jit;
+	size_t count = jit->time_count < TIMES_MAX ? jit->time_count : TIMES_MAX;
+	struct follow_times times = {
+		.count = jit->time_count,
+		.longest_hold_ns = follow->shared->longest_hold_ns,
+	};
+
+	if (count == 0)
+		return times;
+	qsort(jit->times, count, sizeof(*jit->times), by_leading_number);
+	times.median_ns = jit->times[count / 2];
+	times.p99_ns = jit->times[count * 99 / 100];
+	times.max_ns = jit->times[count - 1];
+	return times;
 }
 
 unsigned int follow_detach_ms(const struct follow *follow)

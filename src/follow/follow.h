@@ -103,13 +103,15 @@ void follow_add(struct follow *follow, const struct site *site);
 /* Answer from now on, and hold threads. Returns once all that was reported before is answered. */
 int follow_start(struct follow *follow, struct error *err);
 
-/*
- * How many methods were watched for when this began, and by their names; the names of those up to
- * FOLLOW_GUARANTEED that come first of the latter. After follow_start().
- */
-size_t follow_method_count(const struct follow *follow);
-size_t follow_named_count(const struct follow *follow);
-const char *follow_guaranteed(const struct follow *follow, size_t named);
+/* What was watched for when this began, before what came later. */
+struct follow_methods {
+	size_t count;
+	size_t named;				   /* of those, by their names */
+	const char *guaranteed[FOLLOW_GUARANTEED]; /* the names that come first, @named at most */
+};
+
+/* After follow_start(). */
+const struct follow_methods *follow_methods(const struct follow *follow);
 
 /*
  * How many debug registers there are for bodies that come up: BREAKPOINTS_MAX, or where others have

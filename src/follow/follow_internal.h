@@ -39,11 +39,8 @@ struct follow {
 	struct ring_buffer *ring;
 	pthread_t thread;
 	bool started;
-	/* As it was before the thread began, which adds to what is watched for. */
-	size_t method_count;
-	size_t named_count;
-	const char *guaranteed[FOLLOW_GUARANTEED];
-	bool unsettled; /* that was not waited for to its end */
+	struct follow_methods methods; /* the thread adds to what is watched for */
+	bool unsettled;		       /* that was not waited for to its end */
 	_Atomic size_t ticks;
 	bool met_runtime;   /* of a target that is being started */
 	unsigned int stops; /* of its dynamic loader so far, as far as they are counted */
@@ -77,7 +74,10 @@ void answers_loaded(struct follow *follow, const struct follow_event_head *event
  */
 void answers_look_again(struct follow *follow);
 
-/* The thread has ended, and this was reported all the same. */
+/*
+ * The thread has ended, calls are not counted any more, and this was reported all the same, until
+ * the target has been looked at. The session's verdict asks for it.
+ */
 void answers_late(struct follow *follow, const struct follow_event_head *head, size_t size);
 
 /* How long a thread is held that loads an image. */

@@ -141,6 +141,6 @@ unsigned int probes_detach_ms(const struct probes *probes)
 	unsigned int ms = 0;
 
 	for (int i = 0; i < PROBES; i++)
-		ms += probes->of[i] ? uprobes_detach_ms(probes->of[i]) : 0;
+		ms += uprobes_detach_ms(probes->of[i]);
 	return ms;
 }

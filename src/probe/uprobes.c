@@ -453,7 +453,7 @@ int uprobes_attach(struct uprobes *uprobes, struct uprobe_site *sites, size_t co
 
 unsigned int uprobes_detach_ms(const struct uprobes *uprobes)
 {
-	return (unsigned int)uprobes->probe_count * UPROBE_PERF_CLOSE_MS;
+	return uprobes ? (unsigned int)uprobes->probe_count * UPROBE_PERF_CLOSE_MS : 0;
 }
 
 static void detach(const struct uprobes *uprobes)

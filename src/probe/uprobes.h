@@ -122,7 +122,7 @@ bool uprobes_anchored(const struct uprobes *uprobes);
  */
 int uprobes_keep(struct uprobes *uprobes, struct error *err);
 
-/* About how long uprobes_destroy() will take. */
+/* About how long uprobes_destroy() will take; both also of NULL. */
 unsigned int uprobes_detach_ms(const struct uprobes *uprobes);
 
 /* Detach everything; returns when the target's code is as it was. */

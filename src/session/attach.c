@@ -223,10 +223,11 @@ enum session_event session_follow(struct session *session, struct error *err)
 /* The methods that are sure to have a register whenever they need one, if others have none. */
 static void add_guaranteed(const struct follow *follow, struct text *out)
 {
-	size_t count = follow_registers(follow) == BREAKPOINTS_MAX ? follow_named_count(follow) : 0;
+	const struct follow_methods *methods = follow_methods(follow);
+	size_t count = follow_registers(follow) == BREAKPOINTS_MAX ? methods->named : 0;
 
 	for (size_t i = 0; i < count && i < FOLLOW_GUARANTEED; i++)
-		text_printf(out, "%s%s", i ? ", " : " (not so ", follow_guaranteed(follow, i));
+		text_printf(out, "%s%s", i ? ", " : " (not so ", methods->guaranteed[i]);
 	if (count)
 		text_add(out, ": those named first keep theirs)");
 }
@@ -252,7 +253,7 @@ static void log_turns(const struct session *session)
 	/* Where none works nobody takes turns: session_log_registers() tells. */
 	if (!follow || session->plan.timed ||
 	    (!waiting &&
-	     (!session->options->verbose || follow_method_count(follow) <= FOLLOW_GUARANTEED)) ||
+	     (!session->options->verbose || follow_methods(follow)->count <= FOLLOW_GUARANTEED)) ||
 	    !breakpoint_events_fire())
 		return;
 	if (waiting)
@@ -270,7 +271,7 @@ static void log_turns(const struct session *session)
 			&text,
 			"%zu methods match, and bodies take turns if more that are compiled at run "
 			"time are in use than there are debug registers, %d",
-			follow_method_count(follow), session_registers(session));
+			follow_methods(follow)->count, session_registers(session));
 	add_guaranteed(follow, &text);
 	if (!options_may_remap(session->options))
 		text_add(&text, "; --remap needs no register");

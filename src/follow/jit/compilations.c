@@ -4,10 +4,8 @@
  * compiled, and the thread goes on.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/sorted.h"
 #include "follow/jit/compilations_internal.h"
 #include "registers/multiplexing.h"
 
@@ -399,32 +397,4 @@ void compilations_tick(struct compilations *jit)
 	if (multiplexed)
 		multiplexing_tend(jit->bodies, jit->turns,
 				  jit->config.share_ns ? jit->config.share_ns : POLICY_SLICE_NS);
-}
-
-/* What others ask --------------------------------------------------------------------------- */
-
-struct body_time compilations_watched(const struct compilations *jit, uint32_t site,
-				      uint64_t ended_ns)
-{
-	const struct body *body =
-		bodies_find(jit->bodies, sites_probe_of(jit->messages->sites, site));
-
-	return body ? body_time(body, ended_ns) : (struct body_time){ 0 };
-}
-
-struct follow_times compilations_times(const struct compilations *jit)
-{
-	size_t count = jit->time_count < TIMES_MAX ? jit->time_count : TIMES_MAX;
-	struct follow_times times = {
-		.count = jit->time_count,
-		.longest_hold_ns = jit->messages->shared->longest_hold_ns,
-	};
-
-	if (count == 0)
-		return times;
-	qsort(jit->times, count, sizeof(*jit->times), by_leading_number);
-	times.median_ns = jit->times[count / 2];
-	times.p99_ns = jit->times[count * 99 / 100];
-	times.max_ns = jit->times[count - 1];
-	return times;
 }

@@ -89,9 +89,4 @@ void compilations_tick(struct compilations *jit);
 /* At the end: what was asked for does not come any more, but its bodies are there. */
 void compilations_give_up(struct compilations *jit);
 
-/* When the follower has ended: as follow_watched() and follow_times(). */
-struct body_time compilations_watched(const struct compilations *jit, uint32_t site,
-				      uint64_t ended_ns);
-struct follow_times compilations_times(const struct compilations *jit);
-
 #endif
