@@ -38,7 +38,7 @@ static int add_known_files(struct loads *loads)
 	for (size_t i = 0; i < snapshot->file_count; i++) {
 		const struct target_file *known = &snapshot->files[i];
 		struct loaded_file *file =
-			loaded_files_add(&loads->files, known->device, known->inode, known->number);
+			loads_add_file(loads, known->device, known->inode, known->number);
 
 		if (!file)
 			return -ENOMEM;
@@ -75,7 +75,12 @@ void loads_destroy(struct loads *loads)
 	if (!loads)
 		return;
 	loads_detach(loads);
-	loaded_files_deinit(&loads->files);
+	for (size_t i = 0; i < loads->file_count; i++) {
+		target_bytes_unmap(loads->files[i].bytes);
+		cleanup_close(&loads->files[i].fd);
+		free(loads->files[i].name);
+	}
+	free(loads->files);
 	tdestroy(loads->places, free);
 	free(loads->planned);
 	free(loads->latest);
@@ -83,6 +88,15 @@ void loads_destroy(struct loads *loads)
 }
 
 /* Probing --------------------------------------------------------------------------------- */
+
+static const struct loaded_file *find_number(const struct loads *loads, size_t number)
+{
+	for (size_t i = 0; i < loads->file_count; i++) {
+		if (loads->files[i].number == number)
+			return &loads->files[i];
+	}
+	return NULL;
+}
 
 static struct address address_in(const struct loaded_file *file, struct file_offset offset)
 {
@@ -137,7 +151,7 @@ static size_t place_sites(struct loads *loads, const struct plan *plan, struct p
 
 	for (size_t i = 0; i < plan->count; i++) {
 		struct site site = plan->sites[i];
-		const struct loaded_file *file = loaded_files_find_number(&loads->files, site.file);
+		const struct loaded_file *file = find_number(loads, site.file);
 		struct placed *to = &placed[count];
 
 		if (!file || !is_new_place(loads, &site))

@@ -47,12 +47,6 @@ struct loaded_file {
 	struct code_place code; /* once it was mapped */
 };
 
-struct loaded_files {
-	struct loaded_file *files; /* moves as it grows */
-	size_t count;
-	size_t capacity;
-};
-
 struct loads_config {
 	struct file_numbers *numbers;
 	struct process *process;
@@ -73,8 +67,10 @@ struct loads_config {
 
 struct loads {
 	struct loads_config config;
-	struct uprobes *uprobes; /* NULL: there was nothing to probe yet */
-	struct loaded_files files;
+	struct uprobes *uprobes;   /* NULL: there was nothing to probe yet */
+	struct loaded_file *files; /* moves as it grows */
+	size_t file_count;
+	size_t file_capacity;
 	bool *planned; /* by number of image: its bodies are probed, or were there before */
 	size_t planned_count;
 	size_t planned_capacity;

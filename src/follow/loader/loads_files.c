@@ -29,35 +29,14 @@ enum {
 
 /* Files that are kept ------------------------------------------------------------------------ */
 
-void loaded_files_deinit(struct loaded_files *files)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		target_bytes_unmap(files->files[i].bytes);
-		if (files->files[i].fd >= 0)
-			close(files->files[i].fd);
-		free(files->files[i].name);
-	}
-	free(files->files);
-}
-
-struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number)
-{
-	for (size_t i = 0; i < files->count; i++) {
-		if (files->files[i].number == number)
-			return &files->files[i];
-	}
-	return NULL;
-}
-
-struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, ino_t inode,
-				     size_t number)
+struct loaded_file *loads_add_file(struct loads *loads, dev_t device, ino_t inode, size_t number)
 {
 	struct loaded_file *file;
 
-	if (files->count == FILES_MAX ||
-	    !vector_reserve(&files->files, &files->capacity, files->count + 1))
+	if (loads->file_count == FILES_MAX ||
+	    !vector_reserve(&loads->files, &loads->file_capacity, loads->file_count + 1))
 		return NULL;
-	file = &files->files[files->count++];
+	file = &loads->files[loads->file_count++];
 	*file = (struct loaded_file){
 		.device = device,
 		.inode = inode,
@@ -70,8 +49,8 @@ struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, i
 
 static struct loaded_file *find_file(const struct loads *loads, const struct stat *status)
 {
-	for (size_t i = 0; i < loads->files.count; i++) {
-		struct loaded_file *file = &loads->files.files[i];
+	for (size_t i = 0; i < loads->file_count; i++) {
+		struct loaded_file *file = &loads->files[i];
 
 		if (file->device == status->st_dev && file->inode == status->st_ino)
 			return file;
@@ -93,9 +72,9 @@ static struct span map_file(int fd, const struct stat *status)
 static struct loaded_file *keep_file(struct loads *loads, int fd, const struct stat *status)
 {
 	long number = file_numbers_take(loads->config.numbers, status->st_dev, status->st_ino);
-	struct loaded_file *file = number < 0 ? NULL :
-						loaded_files_add(&loads->files, status->st_dev,
-								 status->st_ino, (size_t)number);
+	struct loaded_file *file =
+		number < 0 ? NULL :
+			     loads_add_file(loads, status->st_dev, status->st_ino, (size_t)number);
 
 	if (file)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

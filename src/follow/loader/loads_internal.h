@@ -5,15 +5,11 @@
 
 #include "follow/loader/loads.h"
 
-void loaded_files_deinit(struct loaded_files *files);
-
-struct loaded_file *loaded_files_find_number(const struct loaded_files *files, size_t number);
-
 /*
- * Without descriptors and bytes; its own it closes and unmaps in the end. NULL if there is no room.
+ * Without descriptors and bytes; its own are closed and unmapped in the end. NULL if there is no
+ * room.
  */
-struct loaded_file *loaded_files_add(struct loaded_files *files, dev_t device, ino_t inode,
-				     size_t number);
+struct loaded_file *loads_add_file(struct loads *loads, dev_t device, ino_t inode, size_t number);
 
 /*
  * Images have been added: are they @planned already, or will they be when their code is mapped?
