@@ -148,7 +148,6 @@ void capture_wakes(struct capture *capture);
 
 /* Room for durations, and how they are kept, before the programs are loaded. -errno. */
 int capture_size_latencies(const struct capture *capture);
-size_t capture_latency_totals(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded. -errno. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * --hist: what the programs are told of each site as it is attached, and reading the durations
- * that they have counted since.
+ * that they have counted since; and the values that they are kept apart by (--by=EXPR, bpf/by.h).
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "bpf/by.h"
 #include "capture/capture_internal.h"
 #include "follow/follow.h"
 #include "plan/timed.h"
@@ -41,7 +42,7 @@ static size_t buckets_wanted(const struct capture *capture)
 	return wanted < BUCKET_BYTES_MAX / entry ? wanted : BUCKET_BYTES_MAX / entry;
 }
 
-size_t capture_latency_totals(const struct capture *capture)
+static size_t totals_wanted(const struct capture *capture)
 {
 	return is_by_site(capture) ? 1 : capture->plan->count + TOTALS_LATER + TOTALS_BY;
 }
@@ -70,7 +71,7 @@ int capture_size_latencies(const struct capture *capture)
 		{ bpf->maps.timed_threads, threads },
 		{ bpf->maps.thrown_threads, throws ? threads : 1 },
 		{ bpf->maps.site_totals, by_site ? sites : 1 },
-		{ bpf->maps.latency_totals, capture_latency_totals(capture) },
+		{ bpf->maps.latency_totals, totals_wanted(capture) },
 		{ bpf->maps.latency_buckets, buckets_wanted(capture) },
 	};
 
@@ -88,6 +89,30 @@ struct programs_latency capture_latency(const struct options *options)
 		.linear_step_ns = linear->step_ns,
 		.linear_count = linear->step_ns ? options_linear_count(options) + 1 : 0,
 	};
+}
+
+/* A number has eight bytes; of strings as much as is asked for. */
+static uint32_t words_of(const struct options *options)
+{
+	uint32_t bytes = options->string_bytes ? options->string_bytes : BY_STRING_BYTES;
+
+	return bytes < 8 ? 1 : (bytes + 7) / 8;
+}
+
+int capture_size_by_values(const struct capture *capture)
+{
+	const struct place_probe_bpf *bpf = capture->bpf;
+	const struct programs_map maps[] = {
+		{ bpf->maps.by_values, BY_VALUES },
+		{ bpf->maps.latency_totals, totals_wanted(capture) },
+	};
+	uint32_t words = words_of(capture->options);
+	int result = programs_size_maps(maps, sizeof(maps) / sizeof(maps[0]));
+
+	bpf->rodata->by_when = capture->options->by_of_end ? BY_END : BY_ENTRY;
+	bpf->rodata->by_words = words;
+	return result ? result :
+			bpf_map__set_key_size(bpf->maps.by_values, BY_KEY_HEADER + 8 * words);
 }
 
 /* May code that comes up, or moves, have another kind of probe than what is planned? */
@@ -313,6 +338,26 @@ int capture_read_latencies(const struct capture *capture, struct latencies *late
 	}
 	latencies_sort(latencies);
 	return 0;
+}
+
+void capture_each_by_value(const struct capture *capture,
+			   void (*each)(void *ctx, uint64_t number, const struct by_key *key),
+			   void *ctx)
+{
+	int fd = bpf_map__fd(capture->bpf->maps.by_values);
+	struct by_key key = { 0 };
+	struct no_preempt before = { 0 };
+	uint64_t number;
+
+	/* None is ever deleted, so none comes twice; but a bound costs nothing. */
+	for (size_t i = 0; i < BY_VALUES; i++) {
+		capture_no_preempt(capture, &before, i);
+		if (bpf_map_get_next_key(fd, i ? &key : NULL, &key))
+			break;
+		if (bpf_map_lookup_elem(fd, &key, &number) == 0)
+			each(ctx, number, &key);
+	}
+	no_preempt_end(&before);
 }
 
 /* As drop_unwound() has it in bpf/latency.bpf.h. */
