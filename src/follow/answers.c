@@ -69,7 +69,7 @@ void answers_look_again(struct follow *follow)
  */
 static bool hand_over(struct follow *follow, const struct follow_event_head *event)
 {
-	if (!natives_wanted(follow->natives) || follow->stops == STARTING_STOPS)
+	if (!natives_wanted(follow->loads) || follow->stops == STARTING_STOPS)
 		return false;
 	follow->stops++;
 	if (follow->stops == STARTING_STOPS && !follow_has_methods(follow))

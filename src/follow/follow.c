@@ -191,6 +191,8 @@ static int create_rooms(struct follow *follow, struct error *err)
 	struct loads_config loads = {
 		.numbers = config->numbers,
 		.process = &follow->process,
+		.natives = config->natives,
+		.offered = config->offered,
 		.messages = &follow->messages,
 		.means = config->kernel.means,
 		.hit_fd = config->kernel.hit_fd,
@@ -205,18 +207,8 @@ static int create_rooms(struct follow *follow, struct error *err)
 		result = compilations_create(&follow->jit, &jit, err);
 	if (result == 0) {
 		loads.watch = follow->watch = follow->jit->watch;
-		result = natives_create(&follow->natives,
-					&(struct natives_config){
-						.request = config->natives,
-						.offered = config->offered,
-						.process = &follow->process,
-						.watch = follow->watch,
-					},
-					err);
-	}
-	loads.natives = follow->natives;
-	if (result == 0)
 		result = loads_create(&follow->loads, &loads, err);
+	}
 	if (result)
 		return result;
 	follow->ring = ring_buffer__new(config->kernel.events_fd, on_event, follow, NULL);
@@ -373,7 +365,7 @@ struct body_time follow_watched(const struct follow *follow, size_t site)
 
 bool follow_native_matched(const struct follow *follow, size_t pattern)
 {
-	return follow->natives->matched[pattern];
+	return follow->loads->matched[pattern];
 }
 
 bool follow_met_runtime(const struct follow *follow)
@@ -470,7 +462,6 @@ void follow_destroy(struct follow *follow)
 	probes_detach(&follow->probes);
 	loads_destroy(follow->loads);
 	ring_buffer__free(follow->ring);
-	natives_destroy(follow->natives);
 	compilations_destroy(follow->jit);
 	in_flight_destroy(follow->in_flight);
 	messages_deinit(&follow->messages);

@@ -15,7 +15,6 @@
 #include "follow/follow.h"
 #include "follow/messages/snapshot.h"
 #include "follow/loader/loads.h"
-#include "follow/loader/natives.h"
 #include "follow/probes.h"
 #include "follow/jit/watch.h"
 #include "target/process.h"
@@ -31,8 +30,7 @@ struct follow {
 	struct follow_snapshot snapshot;
 	struct messages messages;
 	struct compilations *jit;
-	struct watch *watch; /* that of the compilations */
-	struct natives *natives;
+	struct watch *watch;	     /* that of the compilations */
 	struct in_flight *in_flight; /* NULL: nobody asks */
 	struct loads *loads;
 	struct probes probes;

@@ -154,7 +154,7 @@ void libraries_look(struct follow *follow)
 static void attach_loading(struct follow *follow)
 {
 	const struct target_files *files = &follow->config.target->files;
-	bool natives = natives_wanted(follow->natives);
+	bool natives = natives_wanted(follow->loads);
 	struct maps maps;
 
 	if (natives)
@@ -190,7 +190,7 @@ static int attach_loader(struct follow *follow, int fd, struct span bytes, struc
 	bool methods = follow_has_methods(follow);
 	int result = 0;
 
-	if (natives_wanted(follow->natives))
+	if (natives_wanted(follow->loads))
 		attach_loader_mmap(follow, fd, bytes);
 	if (methods || follow->config.kernel.loader_fd >= 0)
 		result = probes_attach_loader(&follow->probes, fd, bytes, methods ? err : NULL);

@@ -51,14 +51,18 @@ static int add_known_files(struct loads *loads)
 int loads_create(struct loads **out, const struct loads_config *config, struct error *err)
 {
 	struct loads *loads = calloc(1, sizeof(*loads));
+	int result;
 
 	if (!loads)
 		return error_set(err, -ENOMEM, "no memory to follow what the target loads");
 	loads->config = *config;
 	loads->latest = calloc(FOLLOW_SITES_MAX, sizeof(*loads->latest));
-	if (!loads->latest || add_known_files(loads)) {
+	result = natives_create(loads, err);
+	if (result == 0 && (!loads->latest || add_known_files(loads)))
+		result = error_set(err, -ENOMEM, "no memory to follow what the target loads");
+	if (result) {
 		loads_destroy(loads);
-		return error_set(err, -ENOMEM, "no memory to follow what the target loads");
+		return result;
 	}
 	*out = loads;
 	return 0;
@@ -82,6 +86,7 @@ void loads_destroy(struct loads *loads)
 	}
 	free(loads->files);
 	tdestroy(loads->places, free);
+	natives_destroy(loads);
 	free(loads->planned);
 	free(loads->latest);
 	free(loads);

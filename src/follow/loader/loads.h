@@ -16,14 +16,16 @@
 #include "probe/uprobes.h"
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
-#include "follow/loader/natives.h"
 #include "follow/jit/watch.h"
 
 struct error;
 struct file_numbers;
 struct maps;
+struct pattern;
 struct probe_cost;
 struct process;
+struct request;
+struct runtime_ops;
 struct follow_snapshot;
 struct timed_site;
 
@@ -50,8 +52,9 @@ struct loaded_file {
 struct loads_config {
 	struct file_numbers *numbers;
 	struct process *process;
-	struct watch *watch;
-	struct natives *natives;
+	struct watch *watch;	       /* its managed images may have the name of a program */
+	const struct request *natives; /* with all patterns */
+	const struct runtime_ops *const *offered;
 	struct messages *messages;
 	enum uprobe_means means;
 	int hit_fd; /* the program for a hit */
@@ -78,6 +81,11 @@ struct loads {
 	uint32_t *latest; /* sites that were probed since loads_mapped() or loads_missed() began */
 	size_t latest_count;
 	uint64_t no_room; /* sites that there was none for */
+
+	/* Of native functions. */
+	struct pattern **patterns; /* our own: matching changes them */
+	struct pattern **meant;	   /* those of a file */
+	bool *matched;		   /* by pattern: it has matched any of them */
 };
 
 int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
@@ -109,6 +117,9 @@ void loads_add_bundle(struct loads *loads, int fd, const char *name);
 
 /* Take the uprobes away; the rest stays until loads_destroy(). */
 void loads_detach(struct loads *loads);
+
+/* Is there a pattern that may mean native functions at all? */
+bool natives_wanted(const struct loads *loads);
 
 /* May precompiled code come up that is in no file: of compressed assemblies? */
 bool loads_blind(const struct loads *loads);

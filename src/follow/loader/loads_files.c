@@ -169,12 +169,11 @@ static void take_native(struct loads *loads, int fd, const struct stat *status, 
 	struct file_query native = { .name = strdup(basename(path)), .path = path };
 	struct loaded_file *file;
 
-	if (native.name && natives_want(loads->config.natives, native.name)) {
+	if (native.name && natives_want(loads, native.name)) {
 		native.place = target_file_place(status->st_dev, status->st_ino);
 		native.bytes = map_file(fd, status);
 	}
-	if (native.bytes.start &&
-	    natives_plan(loads->config.natives, &native, is_host, &plan) == 0 && plan.count &&
+	if (native.bytes.start && natives_plan(loads, &native, is_host, &plan) == 0 && plan.count &&
 	    plan_finish(&plan, 0, NULL) == 0) {
 		file = keep_file(loads, fd, status);
 		if (file) {
