@@ -151,7 +151,6 @@ int capture_size_latencies(const struct capture *capture);
 struct programs_latency capture_latency(const struct options *options);
 
 /* Counting equal stacks: before the programs are loaded. -errno. */
-size_t capture_merge_slots(const struct capture *capture);
 int capture_set_merging(const struct capture *capture);
 
 /* The probes of site @number, which has the file @fd, go to @to; returns how many they are. */

@@ -192,7 +192,7 @@ static int size_maps(const struct capture *capture)
 		{ bpf->maps.shed_sites, options->sample_hits || options->max_rate ? sites : 1 },
 		{ bpf->maps.events,
 		  options_report_hits(options) ? options->buffer_bytes : RING_MIN_BYTES },
-		{ bpf->maps.merged, capture_merge_slots(capture) },
+		{ bpf->maps.merged, capture_merges(capture) ? MERGE_TABLES * MERGE_SLOTS : 1 },
 		{ bpf->maps.walks, (size_t)capture->cpu_count * WALK_SCRATCHES },
 		{ bpf->maps.unwind_rows, capture->row_capacity },
 		{ bpf->maps.follow_events,

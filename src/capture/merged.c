@@ -16,11 +16,6 @@ bool capture_merges(const struct capture *capture)
 	return capture->options->mode == MODE_FOLDED;
 }
 
-size_t capture_merge_slots(const struct capture *capture)
-{
-	return capture_merges(capture) ? MERGE_TABLES * MERGE_SLOTS : 1;
-}
-
 int capture_set_merging(const struct capture *capture)
 {
 	const struct options *options = capture->options;
