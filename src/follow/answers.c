@@ -27,7 +27,8 @@ static void note_probed(struct follow *follow, const struct mapped_event *event,
 
 	if (!loads->latest_count)
 		return;
-	loads_add_trouble(loads, trouble);
+	for (size_t i = 0; i < loads->latest_count; i++)
+		sites_add_trouble(follow->messages.sites, loads->latest[i], trouble);
 	messages_note(&follow->messages, &said);
 }
 

@@ -385,6 +385,7 @@ bool follow_pattern_matched(const struct follow *follow, size_t pattern)
 
 struct follow_losses follow_losses(const struct follow *follow)
 {
+	const struct runtime_images *images = watch_images(follow->watch);
 	struct follow_losses losses = follow->messages.losses;
 
 	if (follow->detached)
@@ -392,9 +393,10 @@ struct follow_losses follow_losses(const struct follow *follow)
 	losses.others += follow->unsettled;
 	losses.sites += follow->loads->no_room;
 	losses.libraries_unseen = follow->libraries_unseen;
-	/* Without a runtime there are no methods. */
+	/* Without a runtime there are no methods. Code of compressed assemblies is in no file. */
 	if (follow_has_methods(follow) && follow_met_runtime(follow))
-		losses.blind |= loads_blind(follow->loads) || !follow->probes.of[PROBES_MMAP] ||
+		losses.blind |= images->ops->have_compressed(images) ||
+				!follow->probes.of[PROBES_MMAP] ||
 				!follow->probes.of[PROBES_COMPILE_BEGIN];
 	return losses;
 }
@@ -422,14 +424,6 @@ unsigned int follow_detach_ms(const struct follow *follow)
 	return atomic_load(&follow->detach_ms);
 }
 
-/* What the programs could not report until now. */
-static void take_losses(struct follow *follow)
-{
-	follow->messages.losses.compilations = follow->shared->lost;
-	follow->messages.losses.unreadable = follow->shared->unreadable;
-	follow->messages.losses.others += follow->shared->lost_other;
-}
-
 void follow_stop(struct follow *follow)
 {
 	if (!follow->started)
@@ -441,7 +435,10 @@ void follow_stop(struct follow *follow)
 	__atomic_store_n(&follow->shared->holding, 0, __ATOMIC_SEQ_CST);
 	follow->started = false;
 	follow->ended = true;
-	take_losses(follow);
+	/* What the programs could not report until now. */
+	follow->messages.losses.compilations = follow->shared->lost;
+	follow->messages.losses.unreadable = follow->shared->unreadable;
+	follow->messages.losses.others += follow->shared->lost_other;
 }
 
 void follow_detach(struct follow *follow)

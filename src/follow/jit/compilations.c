@@ -133,13 +133,6 @@ static enum reason take_exits(struct compilations *jit, const struct copy *copy,
 	return body->exits_are == BODY_EXITS_KNOWN ? REASON_NONE : REASON_NO_DEBUG_REGISTER;
 }
 
-static uint64_t may_wait_until(const struct compilations *jit, uint64_t hold)
-{
-	return hold ? policy_wait_until(hold_of(jit->messages, hold)->until_ns,
-					jit->messages->shared->hold_ns) :
-		      0;
-}
-
 /* A site for the body, and a probe. @copy: of its code, or NULL. */
 static void add_body(struct compilations *jit, const struct compile_event *event,
 		     const struct watch_row *row, bool may_be_freed, const struct copy *copy)
@@ -180,7 +173,10 @@ static void add_body(struct compilations *jit, const struct compile_event *event
 	/* A hit must find the site. */
 	sites_publish(jit->messages->sites);
 	added = bodies_add(jit->bodies, &body);
-	jit->scheduler.wait_until_ns = may_wait_until(jit, event->head.hold);
+	if (event->head.hold)
+		jit->scheduler.wait_until_ns =
+			policy_wait_until(hold_of(jit->messages, event->head.hold)->until_ns,
+					  jit->messages->shared->hold_ns);
 	if (added && body.entered_by_calls)
 		compilations_arm(jit, added, &said);
 	else if (added)

@@ -276,16 +276,3 @@ void loads_probe_mapped(struct loads *loads, const struct loaded_file *file)
 			probe_image(loads, i);
 	}
 }
-
-void loads_add_trouble(const struct loads *loads, unsigned int trouble)
-{
-	for (size_t i = 0; i < loads->latest_count; i++)
-		sites_add_trouble(loads->config.messages->sites, loads->latest[i], trouble);
-}
-
-bool loads_blind(const struct loads *loads)
-{
-	const struct runtime_images *images = watch_images(loads->config.watch);
-
-	return images->ops->have_compressed(images);
-}

@@ -100,9 +100,6 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event);
  */
 void loads_missed(struct loads *loads);
 
-/* What the sites have in common that were probed by the last loads_mapped() or loads_missed(). */
-void loads_add_trouble(const struct loads *loads, unsigned int trouble);
-
 /*
  * Probe what is asked for of file @path, which is going to be mapped: of a program that is yet to
  * start.
@@ -120,8 +117,5 @@ void loads_detach(struct loads *loads);
 
 /* Is there a pattern that may mean native functions at all? */
 bool natives_wanted(const struct loads *loads);
-
-/* May precompiled code come up that is in no file: of compressed assemblies? */
-bool loads_blind(const struct loads *loads);
 
 #endif
