@@ -216,8 +216,7 @@ void in_flight_destroy(struct in_flight *in_flight)
 {
 	if (!in_flight)
 		return;
-	if (in_flight->link_fd >= 0)
-		close(in_flight->link_fd);
+	cleanup_close(&in_flight->link_fd);
 	programs_destroy(in_flight->loaded);
 	in_flight_bpf__destroy(in_flight->bpf);
 	free(in_flight);

@@ -132,14 +132,15 @@ static void describe(struct scheduler *scheduler, struct policy_register to[POLI
 	}
 }
 
-static struct policy_choice choose(struct scheduler *scheduler, uint32_t rank)
+/* What is drained is asked unless the choice is the best without, or, for @any, costs no calls. */
+static struct policy_choice choose(struct scheduler *scheduler, uint32_t rank, bool any)
 {
 	struct policy_register registers[POLICY_REGISTERS];
 	struct policy_choice choice;
 
 	describe(scheduler, registers, false);
 	choice = policy_entry(registers, rank);
-	if (!policy_asks_drained(&choice))
+	if (any ? policy_costs_no_calls(&choice) : !policy_asks_drained(&choice))
 		return choice;
 	describe(scheduler, registers, true);
 	return policy_entry(registers, rank);
@@ -229,7 +230,7 @@ static int make_room(struct scheduler *scheduler, const struct policy_choice *ch
 int scheduler_arm(struct scheduler *scheduler, const struct register_claim *claim, bool may_wait,
 		  uint32_t *evicted, struct error *err)
 {
-	const struct policy_choice choice = choose(scheduler, claim->rank);
+	const struct policy_choice choice = choose(scheduler, claim->rank, false);
 	int result = make_room(scheduler, &choice, claim->rank, may_wait, evicted);
 
 	if (result == 0)
@@ -249,15 +250,8 @@ uint32_t scheduler_take_drained(struct scheduler *scheduler)
 
 bool scheduler_have_room(struct scheduler *scheduler, uint32_t rank)
 {
-	struct policy_register registers[POLICY_REGISTERS];
-	struct policy_choice choice;
+	const struct policy_choice choice = choose(scheduler, rank, true);
 
-	describe(scheduler, registers, false);
-	choice = policy_entry(registers, rank);
-	if (!policy_costs_no_calls(&choice)) {
-		describe(scheduler, registers, true);
-		choice = policy_entry(registers, rank);
-	}
 	return policy_costs_no_calls(&choice);
 }
 
