@@ -77,7 +77,7 @@ void compilations_destroy(struct compilations *jit)
 
 /* Adopting ------------------------------------------------------------------------------------ */
 
-/* They were given out in the order of the site's probes, its entry last. */
+/* Those it has already, if any. They were given out in the order of its probes, its entry last. */
 static void adopt_slots(struct compilations *jit, struct body *body)
 {
 	struct register_claim claim = body_claim(body);
@@ -104,9 +104,7 @@ static void share_probe(struct compilations *jit, const struct site *site, uint3
 		sites_add_trouble(jit->messages->sites, number, TROUBLE_NO_REGISTER);
 }
 
-/* @armed: it has its breakpoints already. */
-static void adopt_site(struct compilations *jit, const struct site *site, uint32_t number,
-		       bool armed)
+static void adopt_site(struct compilations *jit, const struct site *site, uint32_t number)
 {
 	/*
 	 * A timed body gets all that it needs at once or nothing, unless registers are multiplexed.
@@ -139,8 +137,7 @@ static void adopt_site(struct compilations *jit, const struct site *site, uint32
 		share_probe(jit, site, number);
 		return;
 	}
-	if (armed)
-		adopt_slots(jit, &body);
+	adopt_slots(jit, &body);
 	bodies_add(jit->bodies, &body);
 }
 
@@ -160,15 +157,6 @@ static size_t final_count(const struct compilations *jit)
 	return count;
 }
 
-static bool has_slot(const struct compilations *jit, uint32_t site)
-{
-	for (int i = 0; i < BREAKPOINTS_MAX; i++) {
-		if (jit->config.slots[i] == (int)site)
-			return true;
-	}
-	return false;
-}
-
 void compilations_adopt_plan(struct compilations *jit)
 {
 	const struct plan *plan = jit->config.plan;
@@ -177,7 +165,7 @@ void compilations_adopt_plan(struct compilations *jit)
 		const struct site *site = &plan->sites[i];
 
 		if (site->method_desc && site->file == BODY_NO_FILE)
-			adopt_site(jit, site, i, has_slot(jit, i));
+			adopt_site(jit, site, i);
 	}
 }
 
@@ -205,7 +193,7 @@ void compilations_add(struct compilations *jit, const struct site *site)
 		return;
 	timing_describe(jit, &body, site);
 	sites_publish(jit->messages->sites);
-	adopt_site(jit, site, body.number, false);
+	adopt_site(jit, site, body.number);
 	/* It came when nobody could hold the thread that made it. */
 	if (site->tier == TIER_OSR)
 		timing_take_osr(jit, NULL, site->method_desc);

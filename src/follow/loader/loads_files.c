@@ -31,20 +31,18 @@ enum {
 
 struct loaded_file *loads_add_file(struct loads *loads, dev_t device, ino_t inode, size_t number)
 {
-	struct loaded_file *file;
-
-	if (loads->file_count == FILES_MAX ||
-	    !vector_reserve(&loads->files, &loads->file_capacity, loads->file_count + 1))
-		return NULL;
-	file = &loads->files[loads->file_count++];
-	*file = (struct loaded_file){
+	const struct loaded_file file = {
 		.device = device,
 		.inode = inode,
 		.number = number,
 		.fd = -1,
 		.known_fd = -1,
 	};
-	return file;
+
+	if (loads->file_count == FILES_MAX ||
+	    !vector_add(&loads->files, &loads->file_count, &loads->file_capacity, file))
+		return NULL;
+	return &loads->files[loads->file_count - 1];
 }
 
 static struct loaded_file *find_file(const struct loads *loads, const struct stat *status)
