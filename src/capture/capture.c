@@ -136,18 +136,6 @@ void capture_decide(struct capture *capture, uint32_t site, bool is_asked)
 		capture->decided[site].filtered++;
 }
 
-static void add_decided(const struct capture *capture, uint32_t site, struct site_counters *sum)
-{
-	const struct decided *decided =
-		site < capture->decided_count ? &capture->decided[site] : NULL;
-
-	if (!decided)
-		return;
-	sum->hits += decided->asked;
-	sum->filtered += decided->filtered;
-	sum->undecided -= decided->asked + decided->filtered;
-}
-
 uint32_t capture_sites_with_counters(const struct capture *capture)
 {
 	return (uint32_t)capture->site_room + FOLLOW_SITES_MAX;
@@ -171,7 +159,13 @@ void capture_read_site(const struct capture *capture, uint32_t site, struct site
 		sum->filtered += of->filtered;
 		sum->undecided += of->undecided;
 	}
-	add_decided(capture, site, sum);
+	if (site < capture->decided_count) {
+		const struct decided *decided = &capture->decided[site];
+
+		sum->hits += decided->asked;
+		sum->filtered += decided->filtered;
+		sum->undecided -= decided->asked + decided->filtered;
+	}
 }
 
 uint64_t capture_read_runs(const struct capture *capture)

@@ -275,10 +275,10 @@ static int take_totals(void *ctx, const struct latency_key *key)
 	}
 	if (!sum.returned && !sum.unwound && !sum.untimed)
 		return 0;
-	if (!vector_reserve(&latencies->totals, &reading->capacity, latencies->total_count + 1))
-		return -ENOMEM;
-	latencies->totals[latencies->total_count++] = (struct latency_total){ *key, sum };
-	return 0;
+	return vector_add(&latencies->totals, &latencies->total_count, &reading->capacity,
+			  ((struct latency_total){ *key, sum })) ?
+		       0 :
+		       -ENOMEM;
 }
 
 static int take_bucket(void *ctx, const struct latency_key *key)
@@ -287,12 +287,12 @@ static int take_bucket(void *ctx, const struct latency_key *key)
 	struct latencies *latencies = reading->latencies;
 	uint64_t sum = 0;
 
-	if (!vector_reserve(&latencies->buckets, &reading->capacity, latencies->bucket_count + 1))
-		return -ENOMEM;
 	for (int cpu = 0; cpu < reading->capture->cpu_count; cpu++)
 		sum += reading->counts[cpu];
-	latencies->buckets[latencies->bucket_count++] = (struct latency_count){ *key, sum };
-	return 0;
+	return vector_add(&latencies->buckets, &latencies->bucket_count, &reading->capacity,
+			  ((struct latency_count){ *key, sum })) ?
+		       0 :
+		       -ENOMEM;
 }
 
 static int take_all_totals(struct reading *reading)

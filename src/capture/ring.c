@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "capture/capture_internal.h"
 
 enum { TOLD_PART = 64 }; /* of the buffer: so much may have been read and not be free yet */
@@ -69,8 +70,7 @@ void capture_close_ring(struct capture *capture)
 		munmap(ring->read, page_bytes());
 	if (ring->written)
 		munmap((void *)(uintptr_t)ring->written, written_bytes(capture));
-	if (capture->wakes_fd >= 0)
-		close(capture->wakes_fd);
+	cleanup_close(&capture->wakes_fd);
 }
 
 static void tell_read(struct capture_ring *ring, uint64_t at)

@@ -148,8 +148,7 @@ static int take_maps(const struct bpf_object_skeleton *skeleton, const struct re
 
 		if (fd >= 0 && result == 0)
 			result = bpf_map__reuse_fd(map, fd);
-		if (fd >= 0)
-			close(fd);
+		cleanup_close(&fd);
 	}
 	for (int at = 0; at < skeleton->map_cnt && result == 0; at++) {
 		const struct bpf_map_skeleton *shared = map_of(skeleton, at);
@@ -254,10 +253,8 @@ void programs_destroy(struct programs *programs)
 {
 	if (!programs)
 		return;
-	for (size_t i = 0; programs->owned && i < programs->count; i++) {
-		if (programs->list[i].fd >= 0)
-			close(programs->list[i].fd);
-	}
+	for (size_t i = 0; programs->owned && i < programs->count; i++)
+		cleanup_close(&programs->list[i].fd);
 	free(programs);
 }
 
