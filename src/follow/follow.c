@@ -229,10 +229,7 @@ int follow_create(struct follow **out, const struct follow_config *config, struc
 	follow->process = PROCESS_NONE;
 	follow->probes.kernel = &follow->config.kernel;
 	follow->probes.process = &follow->process;
-	follow->late = calloc(LATE_MAX, sizeof(*follow->late));
 	result = messages_init(&follow->messages, follow->shared, config->plan->count, err);
-	if (result == 0 && !follow->late)
-		result = error_set(err, -ENOMEM, "no memory to follow methods");
 	if (result == 0 && config->programs)
 		result = sites_use_programs(follow->messages.sites, config->plan, config->programs,
 					    err);
@@ -403,7 +400,7 @@ struct follow_losses follow_losses(const struct follow *follow)
 
 struct follow_times follow_times(const struct follow *follow)
 {
-	const struct compilations *jit = follow->jit;
+	struct compilations *jit = follow->jit;
 	size_t count = jit->time_count < TIMES_MAX ? jit->time_count : TIMES_MAX;
 	struct follow_times times = {
 		.count = jit->time_count,
@@ -464,6 +461,5 @@ void follow_destroy(struct follow *follow)
 	messages_deinit(&follow->messages);
 	follow_snapshot_free(&follow->snapshot);
 	process_deinit(&follow->process);
-	free(follow->late);
 	free(follow);
 }

@@ -58,8 +58,8 @@ struct follow {
 	/* The thread has ended: what is still reported, by its code. */
 	bool ended;
 	bool late_files;
-	uint64_t *late;
 	size_t late_count;
+	uint64_t late[LATE_MAX];
 };
 
 /* What the programs report of files and of the dynamic loader. */

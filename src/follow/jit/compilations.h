@@ -62,8 +62,8 @@ struct compilations {
 	uint64_t try_again_ns;	   /* to get another debug register */
 	unsigned int try_again_ms; /* between the last two times */
 	_Atomic int registers;	   /* from any thread: how many can be had */
-	uint64_t *times;
 	size_t time_count;
+	uint64_t times[TIMES_MAX]; /* last: a held thread must not wait for more pages */
 };
 
 int compilations_create(struct compilations **jit, const struct compilations_config *config,

@@ -35,12 +35,8 @@ int compilations_create(struct compilations **out, const struct compilations_con
 	};
 	int result;
 
-	if (jit)
-		jit->times = calloc(TIMES_MAX, sizeof(*jit->times));
-	if (!jit || !jit->times) {
-		free(jit);
+	if (!jit)
 		return error_set(err, -ENOMEM, "no memory to follow methods");
-	}
 	jit->config = *config;
 	jit->messages = config->messages;
 	atomic_init(&jit->registers, BREAKPOINTS_MAX);
@@ -71,7 +67,6 @@ void compilations_destroy(struct compilations *jit)
 	copies_deinit(&jit->copies);
 	exits_deinit(&jit->exits);
 	text_deinit(&jit->stub_params);
-	free(jit->times);
 	free(jit);
 }
 

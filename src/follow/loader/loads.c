@@ -56,9 +56,8 @@ int loads_create(struct loads **out, const struct loads_config *config, struct e
 	if (!loads)
 		return error_set(err, -ENOMEM, "no memory to follow what the target loads");
 	loads->config = *config;
-	loads->latest = calloc(FOLLOW_SITES_MAX, sizeof(*loads->latest));
 	result = natives_create(loads, err);
-	if (result == 0 && (!loads->latest || add_known_files(loads)))
+	if (result == 0 && add_known_files(loads))
 		result = error_set(err, -ENOMEM, "no memory to follow what the target loads");
 	if (result) {
 		loads_destroy(loads);
@@ -88,7 +87,6 @@ void loads_destroy(struct loads *loads)
 	tdestroy(loads->places, free);
 	natives_destroy(loads);
 	free(loads->planned);
-	free(loads->latest);
 	free(loads);
 }
 

@@ -78,14 +78,16 @@ struct loads {
 	size_t planned_count;
 	size_t planned_capacity;
 	void *places;	  /* of struct place: code that has a site, <search.h> */
-	uint32_t *latest; /* sites that were probed since loads_mapped() or loads_missed() began */
-	size_t latest_count;
 	uint64_t no_room; /* sites that there was none for */
 
 	/* Of native functions. */
 	struct pattern **patterns; /* our own: matching changes them */
 	struct pattern **meant;	   /* those of a file */
 	bool *matched;		   /* by pattern: it has matched any of them */
+
+	/* Sites that were probed since loads_mapped() or loads_missed() began. */
+	size_t latest_count;
+	uint32_t latest[FOLLOW_SITES_MAX];
 };
 
 int loads_create(struct loads **loads, const struct loads_config *config, struct error *err);
