@@ -214,11 +214,6 @@ static struct body *next_by_need(struct turns *turns)
 										most[true];
 }
 
-static bool is_idle(const struct turns *turns, const struct body *body)
-{
-	return policy_is_idle(body->slice_ns, body_last_hit_ns(body, turns->scheduler), turns->now);
-}
-
 static bool must_go(const struct turns *turns, const struct body *body, const struct body *next)
 {
 	const struct policy_body described = bodies_describe(turns->bodies, body);
@@ -235,10 +230,12 @@ static struct body *first_to_go_by_need(const struct turns *turns, const struct 
 
 	for (int i = 0; i < turns->holder_count; i++) {
 		struct body *body = turns->holders[i];
+		uint64_t last_hit_ns = body_last_hit_ns(body, turns->scheduler);
 
 		if (must_go(turns, body, next) && (!longest || body->slice_ns < longest->slice_ns))
 			longest = body;
-		if (is_idle(turns, body) && (!idle || body->slice_ns < idle->slice_ns))
+		if (policy_is_idle(body->slice_ns, last_hit_ns, turns->now) &&
+		    (!idle || body->slice_ns < idle->slice_ns))
 			idle = body;
 	}
 	if (idle || !longest || !policy_may_give_way(next->rank))
