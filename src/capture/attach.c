@@ -236,6 +236,17 @@ int capture_attach(struct capture *capture, const int *file_fds, int private_fd,
 	return result ? result : attach_sites(capture, file_fds, private_fd, err);
 }
 
+/* How often programs ran for breakpoints of all sites, also of those that are no more. */
+static uint64_t read_runs(const struct capture *capture)
+{
+	size_t count = (size_t)capture->cpu_count * capture_sites_with_counters(capture);
+	uint64_t runs = 0;
+
+	for (size_t i = 0; i < count; i++)
+		runs += capture->counters[i].runs;
+	return runs;
+}
+
 /* What the kernel counts is more than what our program ran for, if it left the program out. */
 static void detach_breakpoints(struct capture *capture)
 {
@@ -243,7 +254,7 @@ static void detach_breakpoints(struct capture *capture)
 	uint64_t runs = capture->bpf->bss->unknown_runs;
 
 	if (fired)
-		runs += capture_read_runs(capture);
+		runs += read_runs(capture);
 	capture->losses.breakpoints_missed = fired > runs ? fired - runs : 0;
 	capture->losses.breakpoints_unexplained = capture->bpf->bss->unknown_hits;
 	capture->losses.spurious_traps = capture->bpf->bss->spurious_traps;

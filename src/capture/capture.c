@@ -168,16 +168,6 @@ void capture_read_site(const struct capture *capture, uint32_t site, struct site
 	}
 }
 
-uint64_t capture_read_runs(const struct capture *capture)
-{
-	size_t count = (size_t)capture->cpu_count * capture_sites_with_counters(capture);
-	uint64_t runs = 0;
-
-	for (size_t i = 0; i < count; i++)
-		runs += capture->counters[i].runs;
-	return runs;
-}
-
 unsigned int capture_detach_ms(const struct capture *capture)
 {
 	unsigned int ms = capture->follow ? follow_detach_ms(capture->follow) : 0;

@@ -113,9 +113,6 @@ void capture_unload(struct capture *capture);
 /* How many sites there is room for: of the plan, and of what comes up. */
 uint32_t capture_sites_with_counters(const struct capture *capture);
 
-/* How often programs ran for breakpoints of all sites, also of those that are no more. */
-uint64_t capture_read_runs(const struct capture *capture);
-
 /* Nobody loads programs any more. */
 void capture_await_load(struct capture *capture);
 
@@ -168,8 +165,7 @@ struct uprobes *capture_probe_all(const struct capture *capture, const struct bp
 /* Nobody counts any more, so anything may have moved. */
 void capture_unwatch_moves(struct capture *capture);
 
-/* async.c */
-int capture_size_async(const struct capture *capture);
+/* --async: nobody counts them any more. */
 void capture_unwatch_collections(struct capture *capture);
 
 /* Learn what the probes of a plan that is timed will cost. */
