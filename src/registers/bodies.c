@@ -61,9 +61,9 @@ struct body *bodies_add(struct bodies *bodies, const struct body *body)
 
 struct body *bodies_find(const struct bodies *bodies, uint32_t number)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (bodies->bodies[i].number == number)
-			return &bodies->bodies[i];
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
+		if (body->number == number)
+			return body;
 	}
 	return NULL;
 }
@@ -253,9 +253,9 @@ struct body *bodies_find_entered(struct bodies *bodies, uint64_t method)
 
 void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (may_go_on(&bodies->bodies[i], method))
-			refuse_exits(bodies, &bodies->bodies[i]);
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
+		if (may_go_on(body, method))
+			refuse_exits(bodies, body);
 	}
 }
 
@@ -269,9 +269,9 @@ static void retire(struct bodies *bodies, struct body *body)
 
 void bodies_retire_method(struct bodies *bodies, uint64_t method)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (!bodies->bodies[i].retired && bodies->bodies[i].method == method)
-			retire(bodies, &bodies->bodies[i]);
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
+		if (!body->retired && body->method == method)
+			retire(bodies, body);
 	}
 }
 
@@ -279,9 +279,7 @@ int bodies_retire_range(struct bodies *bodies, struct address start, uint64_t si
 {
 	int dropped = scheduler_drop_range(bodies->scheduler, start, size);
 
-	for (size_t i = 0; i < bodies->count; i++) {
-		struct body *body = &bodies->bodies[i];
-
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
 		if (!body->retired && body->address.value - start.value < size)
 			retire(bodies, body);
 	}
@@ -301,9 +299,9 @@ void bodies_count_from(struct bodies *bodies, uint64_t since_ns)
 
 void bodies_are_many(struct bodies *bodies)
 {
-	for (size_t i = 0; i < bodies->count; i++) {
-		bodies->bodies[i].rank = bodies->bodies[i].rank_of_many;
-		scheduler_rank(bodies->scheduler, bodies->bodies[i].number, bodies->bodies[i].rank);
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
+		body->rank = body->rank_of_many;
+		scheduler_rank(bodies->scheduler, body->number, body->rank);
 	}
 }
 
@@ -312,9 +310,7 @@ static struct body *first_lacking(const struct bodies *bodies)
 {
 	struct body *first = NULL;
 
-	for (size_t i = 0; i < bodies->count; i++) {
-		struct body *body = &bodies->bodies[i];
-
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
 		if (lacks_register(bodies, body) &&
 		    (!first || policy_goes_first(body->rank, first->rank)))
 			first = body;
@@ -346,16 +342,14 @@ void bodies_begin(struct bodies *bodies)
 {
 	uint32_t evicted;
 
-	for (size_t i = 0; i < bodies->count; i++) {
-		struct body *body = &bodies->bodies[i];
-
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
 		if (!bodies->scheduler->timed && lacks_register(bodies, body) &&
 		    !policy_may_give_way(body->rank))
 			(void)bodies_arm(bodies, body, &evicted, NULL);
 	}
-	for (size_t i = 0; i < bodies->count; i++) {
-		if (lacks_register(bodies, &bodies->bodies[i]))
-			bodies_note_missed(bodies, &bodies->bodies[i]);
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
+		if (lacks_register(bodies, body))
+			bodies_note_missed(bodies, body);
 	}
 }
 
@@ -400,9 +394,7 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed)
 	uint32_t evicted;
 
 	scheduler_look(bodies->scheduler);
-	for (size_t i = 0; i < bodies->count; i++) {
-		struct body *body = &bodies->bodies[i];
-
+	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
 		if (!body->retired && !bodies->config.is_wanted(bodies->config.ctx, body->number))
 			retire(bodies, body);
 	}
