@@ -79,7 +79,7 @@ int session_begin_load(struct session *session, struct error *err)
 static void hand_over(struct session *session)
 {
 	size_t left_out = capture_set_unwind(session->capture, session->stacks.tables) +
-			  unwind_tables_counts(session->stacks.tables).left_out;
+			  session->stacks.tables->counts.left_out;
 
 	if (left_out && !session->stacks.told_room) {
 		log_print(

@@ -70,20 +70,20 @@ static const struct unwind_image *image_of(struct unwind_tables *tables, enum ru
 	const size_t first = all->count;
 	struct unwind_image *image = NULL;
 
-	for (size_t i = 0; i < tables->image_count; i++) {
+	for (size_t i = 0; i < tables->counts.images; i++) {
 		const struct unwind_image *known = &tables->images[i];
 
 		if (known->runtime == runtime && known->file == range->file &&
 		    known->part == range->part)
 			return known;
 	}
-	progress_tell("reading unwind information", tables->image_count, 0);
+	progress_tell("reading unwind information", tables->counts.images, 0);
 	if (range->make_rows(range->ctx, &rows) == 0 &&
-	    vector_reserve(&tables->images, &tables->image_capacity, tables->image_count + 1) &&
+	    vector_reserve(&tables->images, &tables->image_capacity, tables->counts.images + 1) &&
 	    append(all, &rows)) {
 		const size_t count = all->count - first;
 
-		image = &tables->images[tables->image_count++];
+		image = &tables->images[tables->counts.images++];
 		*image = (struct unwind_image){
 			.runtime = runtime,
 			.file = range->file,
@@ -245,14 +245,6 @@ int unwind_tables_read(struct unwind_tables *tables, const struct runtimes *runt
 	for (size_t i = 0; i < runtimes->count && result == 0; i++)
 		result = ask(tables, runtimes->list[i]);
 	drop_ranges(tables);
+	tables->counts.rows = tables->rows.count;
 	return result ? error_set(err, result, "no memory for unwind information") : 0;
-}
-
-struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables)
-{
-	struct unwind_tables_counts counts = tables->counts;
-
-	counts.images = tables->image_count;
-	counts.rows = tables->rows.count;
-	return counts;
 }

@@ -31,13 +31,12 @@ struct unwind_tables {
 	struct unwind_range *ranges; /* by address */
 	size_t range_count;
 	size_t range_capacity;
+	struct unwind_tables_counts counts;
 	enum unwinder elsewhere;       /* what leaves the frames of code that is in no range */
 	struct unwind_layouts layouts; /* what the runtimes' own unwinders need */
 
 	struct unwind_image *images; /* tables.c's own, as is what follows */
-	size_t image_count;
 	size_t image_capacity;
-	struct unwind_tables_counts counts;
 };
 
 /* -ENOMEM with @err set. */
@@ -62,7 +61,5 @@ struct unwind_expected unwind_tables_expect(const struct runtimes *runtimes);
  */
 int unwind_tables_read(struct unwind_tables *tables, const struct runtimes *runtimes,
 		       struct error *err);
-
-struct unwind_tables_counts unwind_tables_counts(const struct unwind_tables *tables);
 
 #endif

@@ -157,7 +157,7 @@ UNIT_TEST(ranges_within_native_code)
 	assert_int_equal(now[4].first_row, now[0].first_row);
 	assert_int_equal(tables->elsewhere, UNWINDER_DOTNET);
 	assert_int_equal(tables->layouts.dotnet.range_map, MODULE);
-	assert_int_equal(unwind_tables_counts(tables).overlaps, 0);
+	assert_int_equal(tables->counts.overlaps, 0);
 
 	/* It moves, and its rows are the same ones. */
 	inside[0] = by_rows(text + 8, text + 0x18, 1);
@@ -191,7 +191,7 @@ UNIT_TEST(what_is_expected)
 	assert_int_equal(rows_made, 0);
 	assert_int_equal(expected.layouts.dotnet.range_map, MODULE);
 	read_ranges(tables, &both, &count);
-	count = unwind_tables_counts(tables).rows;
+	count = tables->counts.rows;
 	assert_in_range(count, expected.rows / 4, expected.rows * 4);
 	unwind_tables_destroy(tables);
 	resolution_deinit(&resolution);
@@ -248,8 +248,7 @@ UNIT_TEST(mapped_images)
 		check_image(tables, &pe, mapped[i], rows.count);
 		munmap(mapped[i], size);
 	}
-	assert_int_equal(unwind_tables_counts(tables).images,
-			 unwind_tables_counts(alone).images + 1);
+	assert_int_equal(tables->counts.images, alone->counts.images + 1);
 	unwind_rows_deinit(&rows);
 	unwind_tables_destroy(alone);
 	unwind_tables_destroy(tables);
@@ -286,9 +285,9 @@ UNIT_TEST(overlaps)
 	check_range(&ranges[5], 600, 1000, UNWINDER_ROWS);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(ranges[i].base, i % 2 == 0 || i == 5 ? 50 : ranges[i].begin);
-	assert_int_equal(unwind_tables_counts(tables).images, 4);
-	assert_int_equal(unwind_tables_counts(tables).without, 1);
-	assert_int_equal(unwind_tables_counts(tables).overlaps, 1);
+	assert_int_equal(tables->counts.images, 4);
+	assert_int_equal(tables->counts.without, 1);
+	assert_int_equal(tables->counts.overlaps, 1);
 	unwind_tables_destroy(tables);
 }
 

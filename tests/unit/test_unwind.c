@@ -145,7 +145,7 @@ static void run(struct bench *bench, pid_t pid)
 	if (native_target_open(&target, pid, &err) || native_target_read_unwind(&target, &err) ||
 	    native_target_probe(&target, bench->theirs->probed, &options, &capture, &err))
 		fail_msg("%s", err.text);
-	counts = unwind_tables_counts(target.tables);
+	counts = target.tables->counts;
 	printf("%zu rows of %zu images, %zu without\n", counts.rows, counts.images, counts.without);
 	capture_activate(capture);
 	__atomic_store_n(&bench->theirs->go, 1, __ATOMIC_SEQ_CST);
