@@ -211,12 +211,6 @@ void bodies_time(struct bodies *bodies, struct body *body)
 		scheduler_drop_exits(bodies->scheduler, body->number);
 }
 
-static void refuse_exits(struct bodies *bodies, struct body *body)
-{
-	body->exits_are = BODY_EXITS_REFUSED;
-	scheduler_drop_exits(bodies->scheduler, body->number);
-}
-
 const struct body *bodies_find_method(const struct bodies *bodies, uint64_t method, uint32_t number)
 {
 	for (size_t i = 0; method && i < bodies->count; i++) {
@@ -254,8 +248,10 @@ struct body *bodies_find_entered(struct bodies *bodies, uint64_t method)
 void bodies_leave_unseen(struct bodies *bodies, uint64_t method)
 {
 	for (struct body *body = bodies->bodies; body < bodies->bodies + bodies->count; body++) {
-		if (may_go_on(body, method))
-			refuse_exits(bodies, body);
+		if (!may_go_on(body, method))
+			continue;
+		body->exits_are = BODY_EXITS_REFUSED;
+		scheduler_drop_exits(bodies->scheduler, body->number);
 	}
 }
 
