@@ -24,11 +24,6 @@
 
 enum { RING_BYTES = 4096 };
 
-static bool holds_threads(const struct bpf_program *program)
-{
-	return bpf_program__flags(program) & BPF_F_SLEEPABLE;
-}
-
 /* Of each program: how many instructions the verifier has walked through, at most a million. */
 static void tell_verified(FILE *to, const struct place_probe_bpf *bpf)
 {
@@ -71,7 +66,8 @@ static int try_load(bool multi, bool holding, FILE *to, struct error *err)
 		if (multi && bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
 			bpf_program__set_expected_attach_type(
 				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-		if (holds_threads(program))
+		/* It holds threads. */
+		if (bpf_program__flags(program) & BPF_F_SLEEPABLE)
 			bpf_program__set_autoload(program, holding);
 	}
 	result = bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
