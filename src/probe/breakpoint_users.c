@@ -84,7 +84,6 @@ static struct tracer tracer_of(pid_t tid, int taken)
 
 enum {
 	HOLDERS_SHOWN = 3,
-	HOLDERS_BYTES = 160,
 	DESCRIPTORS_MAX = 1 << 17, /* of all processes: a few tenths of a second */
 };
 
@@ -154,15 +153,13 @@ static void name_process(pid_t pid, char comm[16])
 
 /*
  * Name the processes, but ourselves, that hold perf events which may be hardware breakpoints: "NAME
- * (PID), ...", or "" if none is seen. Looks at the descriptors of all processes, up to a bound.
+ * (PID), ...", if any is seen. Looks at the descriptors of all processes, up to a bound.
  */
-static void tell_holders(char words[HOLDERS_BYTES])
+static void tell_holders(struct text *words)
 {
 	struct search search = { 0 };
 	DIR *proc = opendir("/proc");
-	size_t used = 0;
 
-	words[0] = '\0';
 	for (pid_t pid; proc && (pid = proc_next(proc));) {
 		/* The broker's parent is the one that it opens them for. */
 		if (pid != getpid() && pid != getppid())
@@ -174,28 +171,26 @@ static void tell_holders(char words[HOLDERS_BYTES])
 		char comm[16];
 
 		name_process(search.found[i], comm);
-		snprintf(words + used, HOLDERS_BYTES - used, "%s%s (%d)", i ? ", " : "", comm,
-			 search.found[i]);
-		used = strlen(words);
+		text_printf(words, "%s%s (%d)", i ? ", " : " (perf events are held by ", comm,
+			    search.found[i]);
 	}
 	if (search.count > HOLDERS_SHOWN)
-		snprintf(words + used, HOLDERS_BYTES - used, " and %zu more",
-			 search.count - HOLDERS_SHOWN);
+		text_printf(words, " and %zu more", search.count - HOLDERS_SHOWN);
+	if (search.count)
+		text_add(words, ")");
 }
 
 /* Who has them ----------------------------------------------------------------------------- */
 
-static void tell_users(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
+static void tell_users(int ours, pid_t tid, struct text *words)
 {
 	/* No thread of ours has breakpoints or a tracer, so it lacks what every CPU lacks. */
 	int free_elsewhere = breakpoint_events_free(0, -1), others = DEBUG_REGISTERS - ours;
 	struct tracer tracer = { 0 };
 	char comm[16];
-	char holders[HOLDERS_BYTES];
-	size_t used;
 
 	if (!breakpoint_events_fire()) {
-		snprintf(words, BREAKPOINT_USERS_BYTES, "%s", BREAKPOINTS_DEAD);
+		text_add(words, BREAKPOINTS_DEAD);
 		return;
 	}
 	if (others == 0)
@@ -205,21 +200,15 @@ static void tell_users(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTES])
 	else if (free_elsewhere >= 0)
 		tracer = find_tracer(free_elsewhere);
 	others -= tracer.registers;
-	snprintf(words, BREAKPOINT_USERS_BYTES, "of %d, place-probe itself has %d", DEBUG_REGISTERS,
-		 ours);
+	text_printf(words, "of %d, place-probe itself has %d", DEBUG_REGISTERS, ours);
 	if (tracer.registers > 0) {
 		name_process(tracer.pid, comm);
-		used = strlen(words);
-		snprintf(words + used, BREAKPOINT_USERS_BYTES - used, ", %s (%d) %d", comm,
-			 tracer.pid, tracer.registers);
+		text_printf(words, ", %s (%d) %d", comm, tracer.pid, tracer.registers);
 	}
 	if (others <= 0)
 		return;
-	tell_holders(holders);
-	used = strlen(words);
-	snprintf(words + used, BREAKPOINT_USERS_BYTES - used,
-		 ", another place-probe, perf or a debugger that is gone %d%s%s%s", others,
-		 holders[0] ? " (perf events are held by " : "", holders, holders[0] ? ")" : "");
+	text_printf(words, ", another place-probe, perf or a debugger that is gone %d", others);
+	tell_holders(words);
 }
 
 _Static_assert((int)REQUEST_WORDS >= (int)BREAKPOINT_USERS_BYTES, "room for what is told");
@@ -229,7 +218,11 @@ void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTE
 	struct request_users request = { .ours = ours, .tid = tid };
 
 	if (!request_make(REQUEST_USERS, &request.answer)) {
-		tell_users(ours, tid, words);
+		struct text text = { 0 };
+
+		tell_users(ours, tid, &text);
+		snprintf(words, BREAKPOINT_USERS_BYTES, "%s", text_chars(&text));
+		text_deinit(&text);
 		return;
 	}
 	request.words[BREAKPOINT_USERS_BYTES - 1] = '\0';
