@@ -14,9 +14,7 @@ static struct copy *find_room(struct copies *copies)
 {
 	uint64_t now = clock_now_ns();
 
-	for (size_t i = 0; i < COPIES_MAX; i++) {
-		struct copy *copy = &copies->copies[i];
-
+	for (struct copy *copy = copies->copies; copy < copies->copies + COPIES_MAX; copy++) {
 		if (copy->hold && now - copy->asked_ns > (uint64_t)COPY_MAX_MS * NS_PER_MS)
 			copy_drop(copy);
 		if (!copy->hold)

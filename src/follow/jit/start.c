@@ -88,17 +88,6 @@ static void adopt_slots(struct compilations *jit, struct body *body)
 	}
 }
 
-/* It has that of the stub's first site, which has come before it. */
-static void share_probe(struct compilations *jit, const struct site *site, uint32_t number)
-{
-	const struct body *first = bodies_find_unreported(jit->bodies, site->address);
-
-	if (first)
-		sites_share(jit->messages->sites, number, first->number);
-	else
-		sites_add_trouble(jit->messages->sites, number, TROUBLE_NO_REGISTER);
-}
-
 static void adopt_site(struct compilations *jit, const struct site *site, uint32_t number)
 {
 	/*
@@ -129,7 +118,13 @@ static void adopt_site(struct compilations *jit, const struct site *site, uint32
 	if (jit->config.timed)
 		timing_take_exits(&body, site);
 	if (site->shares_probe) {
-		share_probe(jit, site, number);
+		/* That of the stub's first site, which has come before it. */
+		const struct body *first = bodies_find_unreported(jit->bodies, site->address);
+
+		if (first)
+			sites_share(jit->messages->sites, number, first->number);
+		else
+			sites_add_trouble(jit->messages->sites, number, TROUBLE_NO_REGISTER);
 		return;
 	}
 	adopt_slots(jit, &body);

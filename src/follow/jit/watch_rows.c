@@ -167,15 +167,6 @@ void watch_rank_rows(struct watch *watch)
 
 /* Planning -------------------------------------------------------------------------------- */
 
-static bool has_generic_rows(const struct watch *watch, const struct watch_image *image)
-{
-	for (size_t i = 0; i < image->count; i++) {
-		if (watch->rows[image->rows[i]]->is.generic)
-			return true;
-	}
-	return false;
-}
-
 static enum runtime_wanted wanted(size_t number, void *ctx)
 {
 	const struct watch *watch = ctx;
@@ -184,7 +175,11 @@ static enum runtime_wanted wanted(size_t number, void *ctx)
 
 	if (!image || image->count == 0)
 		return RUNTIME_WANTS_NONE;
-	return has_generic_rows(watch, image) ? RUNTIME_WANTS_GENERIC : RUNTIME_WANTS_METHODS;
+	for (size_t i = 0; i < image->count; i++) {
+		if (watch->rows[image->rows[i]]->is.generic)
+			return RUNTIME_WANTS_GENERIC;
+	}
+	return RUNTIME_WANTS_METHODS;
 }
 
 /* Those of the patterns [first, end). */
