@@ -24,6 +24,7 @@
 #include "probe/no_preempt.h"
 #include "probe/online_cpus.h"
 #include "bpf/follow.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "target/process.h"
@@ -470,7 +471,7 @@ void breakpoints_destroy(struct breakpoints *breakpoints)
 	if (!breakpoints)
 		return;
 	breakpoints_stop(breakpoints);
-	online_cpus_close(&breakpoints->online);
+	cleanup_close(&breakpoints->online.fd);
 	free(breakpoints);
 }
 

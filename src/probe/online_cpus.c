@@ -50,13 +50,6 @@ bool online_cpus_has(const struct online_cpus *cpus, int cpu)
 	return false;
 }
 
-void online_cpus_close(struct online_cpus *cpus)
-{
-	if (cpus->fd >= 0)
-		close(cpus->fd);
-	cpus->fd = -1;
-}
-
 int possible_cpus(struct error *err)
 {
 	int count = libbpf_num_possible_cpus();

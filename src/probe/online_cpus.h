@@ -17,7 +17,7 @@ struct online_cpus {
 	char list[ONLINE_CPUS_BYTES]; /* what it said last, as "0-3,8" */
 };
 
-/* Read the list for the first time; online_cpus_close() ends it. No list never changes. */
+/* Read the list for the first time; the caller closes its descriptor. No list never changes. */
 void online_cpus_open(struct online_cpus *cpus);
 
 /* Read it again. Has it changed? */
@@ -25,8 +25,6 @@ bool online_cpus_changed(struct online_cpus *cpus);
 
 /* Was @cpu in the list when it was read last? */
 bool online_cpus_has(const struct online_cpus *cpus, int cpu);
-
-void online_cpus_close(struct online_cpus *cpus);
 
 /* How many CPUs there can be: by that what is counted by CPU is sized. -errno with @err set. */
 int possible_cpus(struct error *err);
