@@ -38,14 +38,10 @@ int capture_create(struct capture **out, const struct options *options, struct p
 	return 0;
 }
 
-void capture_natives_only(struct capture *capture)
-{
-	capture->natives_only = true;
-}
-
-void capture_use_opening(struct capture *capture, struct capture_opening *opening)
+void capture_prepare(struct capture *capture, struct capture_opening *opening, bool natives_only)
 {
 	capture->opening = opening;
+	capture->natives_only = natives_only;
 }
 
 void capture_destroy(struct capture *capture)

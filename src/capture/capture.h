@@ -63,13 +63,10 @@ int capture_create(struct capture **capture, const struct options *options, stru
 		   struct plan *plan, struct error *err);
 
 /*
- * No method of a managed runtime is asked for: what only such need is not loaded. Before
- * capture_load(), if at all.
+ * Before it is loaded, if at all: go on with @opening, which must outlive it; see opening.h.
+ * @natives_only: no method of a managed runtime is asked for; what only such need is not loaded.
  */
-void capture_natives_only(struct capture *capture);
-
-/* Go on with @opening, which must outlive it; see opening.h. Before it is loaded, if at all. */
-void capture_use_opening(struct capture *capture, struct capture_opening *opening);
+void capture_prepare(struct capture *capture, struct capture_opening *opening, bool natives_only);
 
 /* Does nothing that is loaded depend on the plan, but for how many sites it has? */
 bool capture_loads_before_plan(const struct options *options);

@@ -65,9 +65,7 @@ int session_begin_load(struct session *session, struct error *err)
 				&session->plan, err);
 	if (result)
 		return result;
-	capture_use_opening(session->capture, session->opening);
-	if (session->asked.methods.count == 0)
-		capture_natives_only(session->capture);
+	capture_prepare(session->capture, session->opening, session->asked.methods.count == 0);
 	if (session->known != TARGET_RESOLVED)
 		return 0;
 	if (wants_stacks(session))
