@@ -357,17 +357,6 @@ static int measure(const struct bench *bench, enum probe_kind kind, struct probe
 	return 0;
 }
 
-/*
- * The exit that all these functions have is single-stepped. The difference to an emulated one is
- * small against what others do to the machine while that is measured, so one is taken to cost what
- * an emulated entry does.
- */
-static void tell_exits(struct probe_cost costs[PROBE_KINDS])
-{
-	costs[PROBE_SINGLE_STEPPED].exit_ns = costs[PROBE_EMULATED].exit_ns;
-	costs[PROBE_EMULATED].exit_ns = costs[PROBE_EMULATED].entry_ns;
-}
-
 /* A single-stepped entry costs what such an exit does; what it costs more is within the call. */
 static void guess_stepped_entry(struct probe_cost costs[PROBE_KINDS])
 {
@@ -393,7 +382,13 @@ static int measure_uprobes(struct bench *bench, struct probe_cost costs[PROBE_KI
 		memset(costs, 0, PROBE_BREAKPOINT * sizeof(*costs));
 		return result;
 	}
-	tell_exits(costs);
+	/*
+	 * The exit that all these functions have is single-stepped. The difference to an emulated
+	 * one is small against what others do to the machine while that is measured, so one is
+	 * taken to cost what an emulated entry does.
+	 */
+	costs[PROBE_SINGLE_STEPPED].exit_ns = costs[PROBE_EMULATED].exit_ns;
+	costs[PROBE_EMULATED].exit_ns = costs[PROBE_EMULATED].entry_ns;
 	if (bench->calibration->wanted[PROBE_SINGLE_STEPPED] &&
 	    !is_measured(bench, PROBE_SINGLE_STEPPED))
 		guess_stepped_entry(costs);
