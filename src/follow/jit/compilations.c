@@ -220,9 +220,8 @@ static void add_copied(struct compilations *jit, struct copy *copy, bool complet
 
 void compilations_give_up(struct compilations *jit)
 {
-	for (size_t i = 0; i < COPIES_MAX; i++) {
-		struct copy *copy = &jit->copies.copies[i];
-
+	for (struct copy *copy = jit->copies.copies; copy < jit->copies.copies + COPIES_MAX;
+	     copy++) {
 		if (!copy->hold || !copy->of_code)
 			continue;
 		/* Nobody can call the body yet, so it comes up only now. */
