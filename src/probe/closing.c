@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/request.h"
 
 enum { CLOSERS = 16 };
@@ -22,10 +22,8 @@ static void *close_some(void *argument)
 {
 	const struct closer *closer = argument;
 
-	for (size_t i = closer->first; i < closer->count; i += CLOSERS) {
-		if (closer->fds[i] >= 0)
-			close(closer->fds[i]);
-	}
+	for (size_t i = closer->first; i < closer->count; i += CLOSERS)
+		cleanup_close(&closer->fds[i]);
 	return NULL;
 }
 

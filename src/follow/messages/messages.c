@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "follow/messages/sites.h"
 
@@ -22,10 +23,8 @@ int messages_init(struct messages *messages, struct follow_shared *shared, size_
 void messages_deinit(struct messages *messages)
 {
 	sites_destroy(messages->sites);
-	for (size_t i = 0; i < 2; i++) {
-		if (messages->notes[i] >= 0)
-			close(messages->notes[i]);
-	}
+	cleanup_close(&messages->notes[0]);
+	cleanup_close(&messages->notes[1]);
 }
 
 void messages_note(struct messages *messages, const struct follow_note *note)
