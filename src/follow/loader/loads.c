@@ -238,13 +238,12 @@ static void probe_sites(struct loads *loads, struct placed *placed, size_t count
 
 void loads_probe_plan(struct loads *loads, const struct plan *plan)
 {
-	struct placed *placed = calloc(plan->count + 1, sizeof(*placed));
+	_cleanup_free_ struct placed *placed = calloc(plan->count + 1, sizeof(*placed));
 
 	if (placed)
 		probe_sites(loads, placed, place_sites(loads, plan, placed));
 	else
 		loads->no_room += plan->count;
-	free(placed);
 }
 
 static void probe_image(struct loads *loads, size_t image)
