@@ -79,6 +79,7 @@ struct uprobes {
 	size_t probe_capacity;
 	uint32_t perf_type;
 	pid_t anchor_tid; /* the thread whose memory the events are bound to */
+	int anchor_fd;	  /* tells whether that lives */
 	void *watched;	  /* a page of the first event, so that poll() tells of it */
 };
 
@@ -329,9 +330,14 @@ static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_
 }
 
 /* The main thread if it lives: it is the one that mostly stays. */
-static pid_t choose_anchor(const struct process *process)
+static void choose_anchor(struct uprobes *uprobes)
 {
-	return process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
+	const struct process *process = uprobes->process;
+
+	cleanup_close(&uprobes->anchor_fd);
+	uprobes->anchor_tid =
+		process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
+	uprobes->anchor_fd = process_open_thread(process, uprobes->anchor_tid);
 }
 
 /* Has the thread ended? If another one has executed a program it has that thread's number. */
@@ -339,21 +345,22 @@ static bool anchor_has_ended(const struct uprobes *uprobes)
 {
 	struct pollfd event = { .fd = uprobes->probes[0].event_fd };
 
-	return !process_thread_alive(uprobes->process, uprobes->anchor_tid) ||
+	return !process_thread_lives(uprobes->anchor_fd) ||
 	       (uprobes->watched && poll(&event, 1, 0) == 1 && event.revents & POLLHUP);
 }
 
 static int renew_perf(struct uprobes *uprobes)
 {
 	unwatch(uprobes);
-	uprobes->anchor_tid = choose_anchor(uprobes->process);
+	choose_anchor(uprobes);
 	for (size_t i = 0; i < uprobes->probe_count; i++) {
 		struct perf_probe renewed;
 		int result = probe_open(uprobes, &uprobes->probes[i].site, &renewed);
 
 		/* No thread has that number: the next look tries again. */
 		if (result) {
-			uprobes->anchor_tid = 0;
+			cleanup_close(&uprobes->anchor_fd);
+			uprobes->anchor_fd = -1;
 			return result;
 		}
 		probe_close(&uprobes->probes[i]);
@@ -409,7 +416,8 @@ int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd
 	uprobes->means = means;
 	uprobes->program_fd = program_fd;
 	uprobes->process = process;
-	uprobes->anchor_tid = choose_anchor(process);
+	uprobes->anchor_fd = -1;
+	choose_anchor(uprobes);
 	if (means == UPROBE_PERF)
 		result = uprobe_perf_type(&uprobes->perf_type, err);
 	if (result) {
@@ -479,6 +487,7 @@ void uprobes_destroy(struct uprobes *uprobes)
 		return;
 	unwatch(uprobes);
 	detach(uprobes);
+	cleanup_close(&uprobes->anchor_fd);
 	for (size_t i = 0; i < uprobes->file_count; i++)
 		close(uprobes->files[i].fd);
 	free(uprobes->files);

@@ -46,7 +46,7 @@ long proc_read_status(int dir_fd, const char *path, const char *key)
 }
 
 /* comm stands in parentheses and may hold any character, so fields count from the last one. */
-int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
+static int parse_stat(char *text, struct proc_stat *stat)
 {
 	enum {
 		FIELD_STATE = 3,
@@ -55,14 +55,10 @@ int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
 		FIELD_SYSTEM_TICKS = 15,
 		FIELD_THREADS = 20,
 	};
-	char text[STAT_MAX_BYTES];
-	ssize_t got = proc_read(dir_fd, path, text, sizeof(text));
 	char *open_paren = strchr(text, '('), *close_paren = strrchr(text, ')');
 	char *save = NULL;
 	int field = FIELD_STATE;
 
-	if (got < 0)
-		return (int)got;
 	if (!open_paren || !close_paren || close_paren < open_paren)
 		return -EPROTO;
 	*stat = (struct proc_stat){ 0 };
@@ -80,6 +76,25 @@ int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
 			stat->threads = strtol(word, NULL, 10);
 	}
 	return field > FIELD_THREADS ? 0 : -EPROTO;
+}
+
+int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat)
+{
+	char text[STAT_MAX_BYTES];
+	ssize_t got = proc_read(dir_fd, path, text, sizeof(text));
+
+	return got < 0 ? (int)got : parse_stat(text, stat);
+}
+
+int proc_reread_stat(int fd, struct proc_stat *stat)
+{
+	char text[STAT_MAX_BYTES];
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (got < 0)
+		return -errno;
+	text[got] = '\0';
+	return parse_stat(text, stat);
 }
 
 DIR *proc_open_list(int dir_fd, const char *path)

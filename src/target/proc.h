@@ -26,6 +26,9 @@ struct proc_stat {
 /* -errno; -EPROTO if it is no such file. */
 int proc_read_stat(int dir_fd, const char *path, struct proc_stat *stat);
 
+/* The same of a file that is open, as it is now. The broker is not asked for it. */
+int proc_reread_stat(int fd, struct proc_stat *stat);
+
 /* A directory, for closedir(); NULL with errno set. */
 DIR *proc_open_list(int dir_fd, const char *path);
 

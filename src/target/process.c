@@ -51,13 +51,28 @@ long process_thread_count(const struct process *process)
 	return result ? result : stat.threads;
 }
 
-bool process_thread_alive(const struct process *process, pid_t tid)
+int process_open_thread(const struct process *process, pid_t tid)
 {
-	struct proc_stat stat;
 	char path[32];
+	int fd;
 
 	snprintf(path, sizeof(path), "task/%d/stat", tid);
-	return proc_read_stat(process->proc_fd, path, &stat) == 0 && state_is_alive(stat.state);
+	fd = openat(process->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool process_thread_lives(int thread_fd)
+{
+	struct proc_stat stat;
+
+	return proc_reread_stat(thread_fd, &stat) == 0 && state_is_alive(stat.state);
+}
+
+bool process_thread_alive(const struct process *process, pid_t tid)
+{
+	_cleanup_close_ int fd = process_open_thread(process, tid);
+
+	return process_thread_lives(fd);
 }
 
 pid_t process_thread_ns_id(const struct process *process, pid_t tid)

@@ -57,6 +57,10 @@ long process_thread_count(const struct process *process);
 /* Is thread @tid of the process alive (exists, and is neither zombie nor dead)? */
 bool process_thread_alive(const struct process *process, pid_t tid);
 
+/* To ask that often, for as long as the descriptor is open; to be closed by the caller. -errno. */
+int process_open_thread(const struct process *process, pid_t tid);
+bool process_thread_lives(int thread_fd);
+
 /* The id that thread @tid of the process has in the target's PID namespace. */
 pid_t process_thread_ns_id(const struct process *process, pid_t tid);
 

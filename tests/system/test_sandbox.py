@@ -14,7 +14,7 @@ import termios
 
 import pytest
 
-from helpers import machine
+from helpers import apps, machine
 
 pytestmark = pytest.mark.beside
 
@@ -80,6 +80,23 @@ def test_broker(place_probe, target):
     assert not files_to_write(broker) - {f"/proc/{live.process.pid}/mem"}
     live.stop().expect(0)
     assert machine.process_state(broker) is None
+
+
+def test_broker_is_left_alone(place_probe, shared_app, uprobe_by):
+    """Once all is attached nothing is asked of it again and again: while an answer is awaited no machine goes to sleep."""
+    live = place_probe.live("-c", "-j", "-i", "1", uprobe_by, shared_app.pid, apps.METHODS["static"])
+    broker = machine.broker_of(live.process.pid)
+
+    def has_slept():
+        return sum(int(status_of(task)["voluntary_ctxt_switches"]) for task in tasks_of(broker))
+
+    def rests():
+        before = has_slept()
+        live.run_on(1)
+        return has_slept() - before < 20
+
+    machine.wait_until(rests, "the broker is asked for nothing", seconds=20)
+    live.stop().expect(0)
 
 
 def test_nothing_to_write_to(place_probe, target, short_tmp):
