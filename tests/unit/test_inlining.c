@@ -9,7 +9,7 @@
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/images.h"
 #include "runtime/dotnet/inlining.h"
-#include "runtime/method_notes.h"
+#include "runtime/runtime.h"
 #include "base/error.h"
 #include "method/method_name.h"
 
