@@ -37,28 +37,9 @@ __u64 async_ids;
 /* All 0: not known. */
 __u64 async_fault_at[ASYNC_HOPS];
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__type(key, __u32);
-	__type(value, struct async_site);
-} async_sites SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set to ASYNC_METHODS */
-	__type(key, __u32);
-	__type(value, struct async_totals);
-} async_totals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to ASYNC_BOXES */
-	__type(key, __u64);
-	__type(value, struct async_box);
-} async_boxes SEC(".maps");
+SHARED_ARRAY(async_sites, 1 /* set to the number of sites */, struct async_site);
+SHARED_ARRAY(async_totals, 1 /* set to ASYNC_METHODS */, struct async_totals);
+MAP(async_boxes, HASH, 1 /* set to ASYNC_BOXES */, __u64, struct async_box);
 
 static __always_inline struct async_totals *async_totals_of(__u32 method)
 {

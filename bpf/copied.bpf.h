@@ -18,13 +18,8 @@ enum {
 	COPIED_WAIT_MS = 250,	   /* whatever --hold says: it is the target that is at stake */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* set to COPIED_PAGES, if there may be some */
-	__type(key, __u64);	/* the number of the page */
-	__type(value, __u32);
-} copied_pages SEC(".maps");
+MAP_WITH(BPF_F_NO_PREALLOC, copied_pages, HASH, 1 /* set to COPIED_PAGES, if there may be some */,
+	 __u64 /* the number of the page */, __u32);
 
 static __noinline bool is_copied(__u64 page)
 {

@@ -17,12 +17,7 @@ const volatile __u32 filter_types;  /* of exceptions, that they ask for */
 
 enum { FILTER_PIECE = 32 }; /* of a string, at a time */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to FILTER_SCRATCHES for each CPU */
-	__type(key, __u32);
-	__type(value, struct watch_slot);
-} filter_slots SEC(".maps");
+ARRAY_MAP(filter_slots, 1 /* set to FILTER_SCRATCHES for each CPU */, struct watch_slot);
 
 /* Programs can be preempted, and breakpoints come at any time: none has the scratch of another. */
 static __always_inline struct watch_slot *filter_claim(void)

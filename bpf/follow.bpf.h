@@ -18,29 +18,10 @@
 #include "bpf/hold.bpf.h"
 #include "bpf/runtime.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__type(key, struct watched_method);
-	__type(value, __u32);
-} watched SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* likewise */
-	__type(key, __u64);
-	__type(value, __u32);
-} modules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* likewise */
-	__type(key, struct stub_key);
-	__type(value, __u32);
-} stub_sites SEC(".maps");
+MAP_WITH(BPF_F_NO_PREALLOC, watched, HASH, 1 /* set to what there is room for */,
+	 struct watched_method, __u32);
+MAP_WITH(BPF_F_NO_PREALLOC, modules, HASH, 1 /* likewise */, __u64, __u32);
+MAP_WITH(BPF_F_NO_PREALLOC, stub_sites, HASH, 1 /* likewise */, struct stub_key, __u32);
 
 /* A compilation under way. Compilations nest, so the stack pointer tells them apart. */
 struct compile {
@@ -64,13 +45,9 @@ struct compile_key {
 	__u64 stack_pointer;
 };
 
-struct {
-	__uint(type,
-	       BPF_MAP_TYPE_LRU_HASH); /* an exception may end a compilation without its end */
-	__uint(max_entries, 1);	       /* set to so many as can be under way */
-	__type(key, struct compile_key);
-	__type(value, struct compile);
-} compiles SEC(".maps");
+/* An exception may end a compilation without its end. */
+MAP(compiles, LRU_HASH, 1 /* set to so many as can be under way */, struct compile_key,
+    struct compile);
 
 /* What is known of a module: enum module_state, or 0. */
 static __noinline __u32 module_state(__u64 module)

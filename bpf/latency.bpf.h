@@ -40,20 +40,10 @@ int trace_left(struct timed_thread *thread, __u32 fate, __u64 took_ns);
 
 static const struct timed_thread no_calls;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__type(key, __u32);
-	__type(value, struct timed_site);
-} timed_sites SEC(".maps");
+SHARED_ARRAY(timed_sites, 1 /* set to the number of sites */, struct timed_site);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__type(key, __u64);	/* as bpf_get_current_pid_tgid() has it */
-	__type(value, struct timed_thread);
-} timed_threads SEC(".maps");
+MAP(timed_threads, HASH, 1 /* set to what there is room for */,
+    __u64 /* as bpf_get_current_pid_tgid() has it */, struct timed_thread);
 
 /* The innermost call under way of @thread, or NULL. */
 static __always_inline struct timed_call *innermost(struct timed_thread *thread)

@@ -16,26 +16,12 @@ const volatile __u64 linear_count;   /* the last one has all that is longer */
 struct latency_losses latency_losses;
 
 /* With LATENCY_BY_SITE; otherwise they are in the next one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__type(key, __u32);
-	__type(value, struct latency_totals);
-} site_totals SEC(".maps");
+MAP(site_totals, PERCPU_ARRAY, 1 /* set to the number of sites */, __u32, struct latency_totals);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__type(key, struct latency_key);
-	__type(value, struct latency_totals);
-} latency_totals SEC(".maps");
+MAP(latency_totals, PERCPU_HASH, 1 /* set to what there is room for */, struct latency_key,
+    struct latency_totals);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1); /* likewise */
-	__type(key, struct latency_key);
-	__type(value, __u64);
-} latency_buckets SEC(".maps");
+MAP(latency_buckets, PERCPU_HASH, 1 /* likewise */, struct latency_key, __u64);
 
 static const struct latency_totals no_totals;
 static const __u64 no_count;

@@ -27,13 +27,7 @@ const volatile __u64 merge_secret[2];
 struct merge_control merge;
 __u32 code_versions[MERGE_CODES];
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to all slots of all tables */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct merge_slot);
-} merged SEC(".maps");
+SHARED_ARRAY(merged, 1 /* set to all slots of all tables */, struct merge_slot);
 
 /* Is what a stack is known by made frame by frame? Else it takes to know the whole stack. */
 static __always_inline bool merges_as_it_goes(void)

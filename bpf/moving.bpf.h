@@ -20,12 +20,8 @@
 /* There are marks, or may be. */
 __u32 moving;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites, if sites can move */
-	__type(key, __u32);
-	__type(value, __u32); /* 1: it has uprobes, or is about to */
-} moving_sites SEC(".maps");
+ARRAY_MAP(moving_sites, 1 /* set to the number of sites, if sites can move */,
+	  __u32 /* 1: it has uprobes, or is about to */);
 
 /* Where a thread has come by a breakpoint last, and when; 0: it was counted. */
 struct moving_mark {
@@ -33,12 +29,7 @@ struct moving_mark {
 	__u64 time_ns;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to MOVING_THREADS likewise */
-	__type(key, __u64);
-	__type(value, struct moving_mark);
-} moving_marks SEC(".maps");
+MAP(moving_marks, HASH, 1 /* set to MOVING_THREADS likewise */, __u64, struct moving_mark);
 
 /* At a breakpoint, hit at @now_ns: is it for the uprobe to count? */
 static __noinline bool is_uprobes(__u32 site, __u64 address, __u64 now_ns)

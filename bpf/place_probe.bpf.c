@@ -16,6 +16,7 @@
 #include "bpf/arch/arch.bpf.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
+#include "bpf/maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -49,13 +50,8 @@ __u64 unknown_hits;
  * Of each CPU by itself, all sites' one behind the other. For a map that is by CPU the kernel would
  * allocate each value for itself, which takes some 2 us, and reading it would be a call each.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites, times that of CPUs */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct site_counters);
-} counters SEC(".maps");
+SHARED_ARRAY(counters, 1 /* set to the number of sites, times that of CPUs */,
+	     struct site_counters);
 
 static __always_inline struct site_counters *counters_of(__u32 site)
 {
@@ -74,12 +70,7 @@ struct {
  * Where breakpoints are or have been. An entry is there before its breakpoint is armed and stays
  * when it has moved on, so that a hit that comes late still finds its site.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to what capture expects */
-	__type(key, __u64);
-	__type(value, struct breakpoint_site);
-} breakpoint_sites SEC(".maps");
+MAP(breakpoint_sites, HASH, 1 /* set to what capture expects */, __u64, struct breakpoint_site);
 
 /*
  * The ids of the running thread in the target's namespace; 0 if it is in another. Wherever

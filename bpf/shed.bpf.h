@@ -14,13 +14,7 @@ enum {
 	RATE_TRIES = 8, /* to be the one that counts, among many CPUs */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct shed_site);
-} shed_sites SEC(".maps");
+SHARED_ARRAY(shed_sites, 1 /* set to the number of sites */, struct shed_site);
 
 /* Is there still room in this second, for the method of @site? Exactly so many are told so. */
 static __noinline bool take_of_second(__u32 number)

@@ -49,12 +49,7 @@ struct thrown_thread {
 
 static const struct thrown_thread nothing_thrown;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__type(key, __u64);
-	__type(value, struct thrown_thread);
-} thrown_threads SEC(".maps");
+MAP(thrown_threads, HASH, 1 /* set to what there is room for */, __u64, struct thrown_thread);
 
 static __always_inline struct timed_call *call_at(struct timed_thread *calls, __u32 number)
 {

@@ -45,12 +45,7 @@ struct known_code {
 
 enum { CODE_FUNCLET = 0x80 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_FRAMES);
-	__type(key, __u32);
-	__type(value, struct known_code);
-} known_codes SEC(".maps");
+ARRAY_MAP(known_codes, KNOWN_FRAMES, struct known_code);
 
 static __always_inline bool read_word(__u64 at, __u64 *value)
 {

@@ -27,12 +27,7 @@ struct unwind_v8 unwind_v8; /* written before the first walk that meets such a f
  * Functions that were seen since objects have moved last, by their address. As with known_frames
  * anyone writes it at any time, and the tag is of all of it.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_FRAMES);
-	__type(key, __u32);
-	__type(value, struct known_function);
-} known_functions SEC(".maps");
+ARRAY_MAP(known_functions, KNOWN_FRAMES, struct known_function);
 
 static __always_inline bool v8_is_smi(__u64 value)
 {

@@ -96,27 +96,8 @@ struct walk {
 	__u8 window[WALK_WINDOW_BYTES] __attribute__((aligned(8)));
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the room for all */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct unwind_row);
-} unwind_rows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2 * UNWIND_RANGES_MAX);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct unwind_range);
-} unwind_ranges SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WALK_SCRATCHES); /* set to so many for each CPU */
-	__type(key, __u32);
-	__type(value, struct walk);
-} walks SEC(".maps");
+SHARED_ARRAY(unwind_rows, 1 /* set to the room for all */, struct unwind_row);
+SHARED_ARRAY(unwind_ranges, 2 * UNWIND_RANGES_MAX, struct unwind_range);
+ARRAY_MAP(walks, WALK_SCRATCHES /* set to so many for each CPU */, struct walk);
 
 #endif

@@ -22,29 +22,9 @@ struct watch_losses watch_losses;
 __u32 watch_slots_used;
 __u32 watch_kept;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to the number of sites */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct watch_program);
-} watch_programs SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to what there is room for */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct watch_op);
-} watch_ops SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to WATCH_CALLS + WATCH_SPARE */
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct watch_slot);
-} watch_slots SEC(".maps");
+SHARED_ARRAY(watch_programs, 1 /* set to the number of sites */, struct watch_program);
+SHARED_ARRAY(watch_ops, 1 /* set to what there is room for */, struct watch_op);
+SHARED_ARRAY(watch_slots, 1 /* set to WATCH_CALLS + WATCH_SPARE */, struct watch_slot);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK);
@@ -52,12 +32,7 @@ struct {
 	__type(value, __u32);
 } watch_free SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set to what there is room for, with --if */
-	__type(key, __u32);
-	__type(value, struct watch_constant);
-} watch_constants SEC(".maps");
+ARRAY_MAP(watch_constants, 1 /* set to what there is room for, with --if */, struct watch_constant);
 
 /* The machine ------------------------------------------------------------------------------ */
 

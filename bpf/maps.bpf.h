@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How maps are declared. One of 1 entry gets its size before it is loaded; the comment beside that
+ * says which.
+ */
+#ifndef BPF_MAPS_BPF_H
+#define BPF_MAPS_BPF_H
+
+/* @kind is what BPF_MAP_TYPE_ is followed by. */
+#define MAP(name, kind, entries, key_type, value_type) \
+	struct {                                       \
+		__uint(type, BPF_MAP_TYPE_##kind);     \
+		__uint(max_entries, entries);          \
+		__type(key, key_type);                 \
+		__type(value, value_type);             \
+	} name SEC(".maps")
+
+#define MAP_WITH(flags, name, kind, entries, key_type, value_type) \
+	struct {                                                   \
+		__uint(type, BPF_MAP_TYPE_##kind);                 \
+		__uint(map_flags, flags);                          \
+		__uint(max_entries, entries);                      \
+		__type(key, key_type);                             \
+		__type(value, value_type);                         \
+	} name SEC(".maps")
+
+#define ARRAY_MAP(name, entries, value_type) MAP(name, ARRAY, entries, __u32, value_type)
+
+/* One that place-probe maps into its memory as well. */
+#define SHARED_ARRAY(name, entries, value_type) \
+	MAP_WITH(BPF_F_MMAPABLE, name, ARRAY, entries, __u32, value_type)
+
+#endif
