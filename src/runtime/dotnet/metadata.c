@@ -267,15 +267,23 @@ const char *metadata_assembly_name(const struct metadata *metadata)
 	return metadata_string_cell(metadata, TABLE_ASSEMBLY, 1, ASSEMBLY_NAME);
 }
 
-const char *metadata_assembly_ref_name(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_string_cell(metadata, TABLE_ASSEMBLY_REF, rid, ASSEMBLY_REF_NAME);
-}
-
-const char *metadata_type_short_name(const struct metadata *metadata, uint32_t type_rid)
-{
-	return metadata_string_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_NAME);
-}
+/* Strings and blobs that are a cell of a row, whose number is all that has to be told. */
+#define CELL_OF(type, name, cell, table, column)                      \
+	type name(const struct metadata *metadata, uint32_t rid)      \
+	{                                                             \
+		return metadata_##cell(metadata, table, rid, column); \
+	}
+CELL_OF(const char *, metadata_assembly_ref_name, string_cell, TABLE_ASSEMBLY_REF,
+	ASSEMBLY_REF_NAME)
+CELL_OF(const char *, metadata_type_short_name, string_cell, TABLE_TYPE_DEF, TYPE_NAME)
+CELL_OF(const char *, metadata_method_name, string_cell, TABLE_METHOD_DEF, METHOD_DEF_NAME)
+CELL_OF(const char *, metadata_member_ref_name, string_cell, TABLE_MEMBER_REF, MEMBER_REF_NAME)
+CELL_OF(const char *, metadata_field_name, string_cell, TABLE_FIELD, FIELD_NAME)
+CELL_OF(struct span, metadata_type_spec_signature, blob_cell, TABLE_TYPE_SPEC, TYPE_SPEC_SIGNATURE)
+CELL_OF(struct span, metadata_method_signature, blob_cell, TABLE_METHOD_DEF, METHOD_DEF_SIGNATURE)
+CELL_OF(struct span, metadata_member_ref_signature, blob_cell, TABLE_MEMBER_REF,
+	MEMBER_REF_SIGNATURE)
+CELL_OF(struct span, metadata_field_signature, blob_cell, TABLE_FIELD, FIELD_SIGNATURE)
 
 uint32_t metadata_last_not_above(const struct metadata *metadata, enum metadata_table table,
 				 unsigned int column, uint32_t value)
@@ -370,11 +378,6 @@ const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t r
 	return "";
 }
 
-struct span metadata_type_spec_signature(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_blob_cell(metadata, TABLE_TYPE_SPEC, rid, TYPE_SPEC_SIGNATURE);
-}
-
 void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
 			   uint32_t *end)
 {
@@ -410,21 +413,6 @@ uint32_t metadata_method_type(const struct metadata *metadata, uint32_t method_r
 			    0;
 }
 
-const char *metadata_method_name(const struct metadata *metadata, uint32_t method_rid)
-{
-	return metadata_string_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_NAME);
-}
-
-struct span metadata_method_signature(const struct metadata *metadata, uint32_t method_rid)
-{
-	return metadata_blob_cell(metadata, TABLE_METHOD_DEF, method_rid, METHOD_DEF_SIGNATURE);
-}
-
-const char *metadata_member_ref_name(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_string_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_NAME);
-}
-
 uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t rid,
 				    enum metadata_table *table)
 {
@@ -438,11 +426,6 @@ uint32_t metadata_member_ref_parent(const struct metadata *metadata, uint32_t ri
 		return 0;
 	*table = tables[tag];
 	return parent >> PARENT_TAG_BITS;
-}
-
-struct span metadata_member_ref_signature(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_blob_cell(metadata, TABLE_MEMBER_REF, rid, MEMBER_REF_SIGNATURE);
 }
 
 struct span metadata_mvid(const struct metadata *metadata)

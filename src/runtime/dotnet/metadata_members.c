@@ -143,19 +143,9 @@ void metadata_type_fields(const struct metadata *metadata, uint32_t type_rid, ui
 		*first = *end = 0;
 }
 
-const char *metadata_field_name(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_string_cell(metadata, TABLE_FIELD, rid, FIELD_NAME);
-}
-
 uint16_t metadata_field_flags(const struct metadata *metadata, uint32_t rid)
 {
 	return (uint16_t)metadata_cell(metadata, TABLE_FIELD, rid, FIELD_FLAGS);
-}
-
-struct span metadata_field_signature(const struct metadata *metadata, uint32_t rid)
-{
-	return metadata_blob_cell(metadata, TABLE_FIELD, rid, FIELD_SIGNATURE);
 }
 
 bool metadata_field_constant(const struct metadata *metadata, uint32_t rid, uint64_t *value)
