@@ -54,14 +54,6 @@ int jit_create(struct jit **out, struct memory *memory, const struct dotnet_runt
 	return result;
 }
 
-void jit_destroy(struct jit *jit)
-{
-	if (!jit)
-		return;
-	jit_forget(jit);
-	free(jit);
-}
-
 const struct jit_body *jit_find_body(const struct jit *jit, struct address address)
 {
 	const struct code_body *body = code_heaps_find(&jit->heaps, address);

@@ -68,9 +68,6 @@ int jit_create(struct jit **jit, struct memory *memory, const struct dotnet_runt
 	       clr_image_source image_source, void *ctx, struct error *err);
 void jit_destroy(struct jit *jit);
 
-/* Drop the snapshot. */
-void jit_forget(struct jit *jit);
-
 /*
  * Make a new snapshot of what is compiled. What was given out of the last one is no longer valid.
  * After an error (-EBADMSG or -ENOMEM with @err set; so when the target is gone) that still holds.

@@ -21,7 +21,8 @@ static struct jit without_snapshot(const struct jit *jit)
 	};
 }
 
-void jit_forget(struct jit *jit)
+/* Drop the snapshot. */
+static void forget(struct jit *jit)
 {
 	free(jit->images);
 	free(jit->rows);
@@ -34,6 +35,14 @@ void jit_forget(struct jit *jit)
 	clr_types_deinit(&jit->types);
 	clr_modules_deinit(&jit->modules);
 	*jit = without_snapshot(jit);
+}
+
+void jit_destroy(struct jit *jit)
+{
+	if (!jit)
+		return;
+	forget(jit);
+	free(jit);
 }
 
 struct by_desc {
@@ -238,7 +247,7 @@ int jit_read(struct jit *jit, struct error *err)
 
 	*jit = without_snapshot(jit);
 	result = look(jit, err);
-	jit_forget(result ? jit : &earlier);
+	forget(result ? jit : &earlier);
 	if (result)
 		*jit = earlier;
 	return result;

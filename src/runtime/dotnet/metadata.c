@@ -2,11 +2,11 @@
 /* Opens metadata, and finds its rows, for all files of this folder. */
 #include "runtime/dotnet/metadata.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/metadata_internal.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/sorted.h"
@@ -170,9 +170,19 @@ static int invert_method_order(struct metadata *metadata, struct error *err)
 	return 0;
 }
 
+void metadata_destroy(struct metadata *metadata)
+{
+	if (!metadata)
+		return;
+	free(metadata->method_order);
+	free(metadata);
+}
+
+CLEANUP_POINTER(metadata_destroy, struct metadata)
+
 int metadata_create(struct metadata **created, struct span bytes, struct error *err)
 {
-	struct metadata *metadata = calloc(1, sizeof(*metadata));
+	_cleanup_(metadata_destroy_at) struct metadata *metadata = calloc(1, sizeof(*metadata));
 	struct span tables = { 0 };
 	int status;
 
@@ -185,20 +195,9 @@ int metadata_create(struct metadata **created, struct span bytes, struct error *
 		status = read_tables(metadata, tables, err);
 	if (status == 0)
 		status = invert_method_order(metadata, err);
-	if (status < 0) {
-		metadata_destroy(metadata);
-		return status;
-	}
-	*created = metadata;
-	return 0;
-}
-
-void metadata_destroy(struct metadata *metadata)
-{
-	if (!metadata)
-		return;
-	free(metadata->method_order);
-	free(metadata);
+	if (status == 0)
+		*created = cleanup_take(metadata);
+	return status;
 }
 
 struct span metadata_of_header(const struct pe *pe, struct rva cli_header)

@@ -2,13 +2,13 @@
 /* Opens the precompiled code of an image, for images.c, and walks over its entry points. */
 #include "runtime/dotnet/r2r.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/r2r_internal.h"
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 enum {
@@ -177,26 +177,6 @@ struct metadata *r2r_manifest(const struct r2r *r2r)
 	return r2r->manifest;
 }
 
-int r2r_create(struct r2r **created, const struct pe *pe, struct error *err)
-{
-	struct r2r *r2r = calloc(1, sizeof(*r2r));
-	int status;
-
-	*created = NULL;
-	if (!r2r)
-		return error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
-	r2r->pe = pe;
-	r2r->learnt = calloc(1, sizeof(*r2r->learnt));
-	status = r2r->learnt ? read_image(r2r, err) :
-			       error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
-	if (status < 0) {
-		r2r_destroy(r2r);
-		return status;
-	}
-	*created = r2r;
-	return 0;
-}
-
 void r2r_destroy(struct r2r *r2r)
 {
 	if (!r2r)
@@ -210,6 +190,23 @@ void r2r_destroy(struct r2r *r2r)
 	free(r2r->learnt);
 	free(r2r->components);
 	free(r2r);
+}
+
+CLEANUP_POINTER(r2r_destroy, struct r2r)
+
+int r2r_create(struct r2r **created, const struct pe *pe, struct error *err)
+{
+	_cleanup_(r2r_destroy_at) struct r2r *r2r = calloc(1, sizeof(*r2r));
+	int status;
+
+	*created = NULL;
+	if (!r2r || !(r2r->learnt = calloc(1, sizeof(*r2r->learnt))))
+		return error_set(err, -ENOMEM, "no memory for a ReadyToRun image");
+	r2r->pe = pe;
+	status = read_image(r2r, err);
+	if (status == 0)
+		*created = cleanup_take(r2r);
+	return status;
 }
 
 uint64_t r2r_damaged(const struct r2r *r2r)
