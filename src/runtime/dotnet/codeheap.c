@@ -21,8 +21,7 @@ enum {
 	HEAP_MAX_BYTES = 1 << 30,
 	UNITS_MAX = 1 << 26, /* of all heaps: 16 GiB of code */
 
-	UNWIND_BYTES = 12, /* RUNTIME_FUNCTION: begin, end, unwind information */
-	UNWIND_BEGIN = 0,
+	UNWIND_BEGIN = 0, /* in a RUNTIME_FUNCTION */
 	UNWIND_END = 4,
 	UNWINDS_MAX = 1 << 16,
 	BODY_MAX_BYTES = 1 << 28,
@@ -151,7 +150,8 @@ enum code_kind code_body_read(const struct clr *clr, struct code_body *body)
 		return CODE_IS_DOUBTFUL;
 	unwinds_at = clr_field(clr, &look, header, CODE_UNWINDS);
 	begin = look_u32(&look, unwinds_at + UNWIND_BEGIN);
-	end = look_u32(&look, unwinds_at + (uint64_t)UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
+	end = look_u32(&look,
+		       unwinds_at + (uint64_t)CODE_UNWIND_BYTES * (unwinds - 1) + UNWIND_END);
 	if (look.bad || body->unwind_base + begin != body->start.value || end <= begin ||
 	    end - begin > BODY_MAX_BYTES || !body->method_desc)
 		return CODE_IS_DOUBTFUL;
@@ -204,15 +204,7 @@ static void read_doubtful(struct walk *walk)
 	}
 }
 
-/* What a heap says of itself. */
-struct heap {
-	uint64_t map_base; /* of the code that the nibble map covers */
-	uint64_t unwind_base;
-	uint64_t nibbles;
-	size_t units;
-};
-
-static void read_unit(struct walk *walk, const struct heap *heap, size_t index, uint32_t unit)
+static void read_unit(struct walk *walk, const struct code_heap *heap, size_t index, uint32_t unit)
 {
 	if (nibble_is_pointer(walk->clr->layout.nibble_map, unit))
 		return;
@@ -236,41 +228,42 @@ static void read_unit(struct walk *walk, const struct heap *heap, size_t index, 
 	}
 }
 
-static bool read_heap_head(struct walk *walk, uint64_t at, struct heap *heap)
+bool code_heap_read(const struct clr *clr, uint64_t at, struct code_heap *heap)
 {
-	const struct clr *clr = walk->clr;
 	struct look look = look_into(clr->memory);
-	uint64_t end = clr_u64(clr, &look, at, HEAP_END);
+	uint64_t bytes;
 
+	heap->end = clr_u64(clr, &look, at, HEAP_END);
 	heap->map_base = clr_u64(clr, &look, at, HEAP_MAP_BASE);
 	heap->nibbles = clr_u64(clr, &look, at, HEAP_NIBBLE_MAP);
 	/* No descriptor tells of it; but for the heaps of dynamic methods it is the map's base. */
 	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
 				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
 				    heap->map_base;
-	heap->units = (size_t)((end - heap->map_base + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
-	return !look.bad && end >= heap->map_base && end - heap->map_base <= HEAP_MAX_BYTES;
+	bytes = heap->end - heap->map_base;
+	heap->unit_count = (size_t)((bytes + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
+	return !look.bad && heap->end >= heap->map_base && bytes <= HEAP_MAX_BYTES;
 }
 
 static void read_heap(struct walk *walk, uint64_t at)
 {
 	struct look look = look_into(walk->clr->memory);
 	_cleanup_free_ uint32_t *units = NULL;
-	struct heap heap;
+	struct code_heap heap;
 
-	if (!read_heap_head(walk, at, &heap) || heap.units > UNITS_MAX - walk->units) {
+	if (!code_heap_read(walk->clr, at, &heap) || heap.unit_count > UNITS_MAX - walk->units) {
 		walk->heaps->unreadable++;
 		return;
 	}
-	walk->units += heap.units;
-	units = calloc(heap.units + 1, sizeof(*units));
+	walk->units += heap.unit_count;
+	units = calloc(heap.unit_count + 1, sizeof(*units));
 	if (!units) {
 		walk->no_memory = true;
 		return;
 	}
-	look_copy_once(&look, heap.nibbles, units, heap.units * sizeof(*units));
+	look_copy_once(&look, heap.nibbles, units, heap.unit_count * sizeof(*units));
 	walk->heaps->unreadable += look.bad;
-	for (size_t i = 0; i < heap.units && !walk->no_memory; i++) {
+	for (size_t i = 0; i < heap.unit_count && !walk->no_memory; i++) {
 		if (units[i])
 			read_unit(walk, &heap, i, units[i]);
 	}

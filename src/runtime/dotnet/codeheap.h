@@ -30,7 +30,8 @@ enum {
 	SECTION_IS_CODE_HEAP = 2,
 	SECTION_IS_STUBS = 4,
 
-	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its header, or a kind of stub */
+	CODE_HEADER_BYTES = 8,	/* before a body: a pointer to its header, or a kind of stub */
+	CODE_UNWIND_BYTES = 12, /* RUNTIME_FUNCTION: begin, end, unwind information */
 };
 
 /* One body that the JIT compiled. */
@@ -77,6 +78,18 @@ struct code_heaps {
 int code_heaps_read(struct code_heaps *heaps, const struct clr *clr, bool images_only,
 		    struct error *err);
 void code_heaps_deinit(struct code_heaps *heaps);
+
+/* What the HeapList of a code heap says of it. */
+struct code_heap {
+	uint64_t end;
+	uint64_t map_base; /* of the code that the nibble map covers */
+	uint64_t unwind_base;
+	uint64_t nibbles;
+	size_t unit_count; /* of the nibble map */
+};
+
+/* Read that at @at, the end first. False if it cannot be read, or makes no sense. */
+bool code_heap_read(const struct clr *clr, uint64_t at, struct code_heap *heap);
 
 /* The code heaps that the map of code ranges leads to, without stubs' own, unread. */
 struct code_heap_node {

@@ -5,7 +5,7 @@
 #include "runtime/dotnet/exit_parts.h"
 
 #include "image/pe.h"
-#include "runtime/dotnet/clr.h"
+#include "runtime/dotnet/codeheap.h"
 #include "runtime/dotnet/r2r.h"
 #include "target/memory.h"
 
@@ -46,7 +46,7 @@ size_t exit_parts_unwound(struct address code, struct span bytes, struct span un
 			  struct exit_part parts[EXITS_PARTS_MAX])
 {
 	struct cursor cursor = cursor_over(unwinds);
-	size_t count = unwinds.size / EXIT_UNWIND_BYTES;
+	size_t count = unwinds.size / CODE_UNWIND_BYTES;
 	uint32_t first = 0, done = 0;
 
 	if (count > EXITS_PARTS_MAX)
@@ -75,15 +75,15 @@ size_t exit_parts_compiled(const struct clr *clr, struct address code, struct sp
 			   struct exit_part parts[EXITS_PARTS_MAX])
 {
 	struct look look = look_into(clr->memory);
-	uint64_t header = look_u64(&look, code.value - EXIT_CODE_HEADER_BYTES);
+	uint64_t header = look_u64(&look, code.value - CODE_HEADER_BYTES);
 	uint32_t count = clr_u32(clr, &look, header, CODE_UNWIND_COUNT);
 	uint64_t at = clr_field(clr, &look, header, CODE_UNWINDS);
-	uint8_t unwinds[EXITS_PARTS_MAX * EXIT_UNWIND_BYTES];
+	uint8_t unwinds[EXITS_PARTS_MAX * CODE_UNWIND_BYTES];
 	struct span list = { .start = unwinds };
 
 	if (look.bad || count > EXITS_PARTS_MAX)
 		return 0;
-	list.size = (size_t)count * EXIT_UNWIND_BYTES;
+	list.size = (size_t)count * CODE_UNWIND_BYTES;
 	look_copy(&look, at, unwinds, list.size);
 	return look.bad ? 0 : exit_parts_unwound(code, bytes, list, parts);
 }

@@ -14,11 +14,6 @@ struct error;
 struct pe;
 struct r2r_body;
 
-enum {
-	EXIT_CODE_HEADER_BYTES = 8, /* before the body: a pointer to its header */
-	EXIT_UNWIND_BYTES = 12,	    /* RUNTIME_FUNCTION: begin, end, unwind information */
-};
-
 /*
  * Those of a precompiled body, by RVA; their bytes are @pe's. Returns how many, which may be more
  * than EXITS_PARTS_MAX: then exits_find() refuses it.

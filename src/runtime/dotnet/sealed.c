@@ -16,8 +16,7 @@ enum {
 	HEAP_MAX_BYTES = 1 << 26, /* of one; the runtime's own are of half a megabyte, mostly */
 	ALL_MAX_BYTES = 1 << 28,
 	UNWINDS_MAX = 1024, /* of one body */
-	UNWIND_BYTES = 12,
-	UNWIND_INFO = 8,
+	UNWIND_INFO = 8,    /* in a RUNTIME_FUNCTION */
 
 	START_STEP = 16, /* a body begins at a multiple of that: CODE_SIZE_ALIGN */
 	/* One that only returns: that instruction, and behind it its unwind information. */
@@ -27,13 +26,9 @@ enum {
 
 /* One heap, as it was read: the bytes that it has handed out, and what is marked in them. */
 struct heap {
+	struct code_heap is;
 	uint64_t start;
-	uint64_t end;
-	uint64_t map_base;
-	uint64_t unwind_base;
-	uint64_t nibbles;
 	uint32_t *units;
-	size_t unit_count;
 	uint8_t *code;	/* from start to end */
 	bool *unsealed; /* by page, from that of start */
 	uint64_t first_page;
@@ -88,7 +83,7 @@ static bool hides_body(uint64_t begin, uint64_t end, const struct neighbour *bef
 /* What is between two bodies: not in use, as far as it is not more than that takes. */
 static void look_at_gap(struct heap *heap, const struct neighbour *before, uint64_t next)
 {
-	uint64_t end = next ? next - CODE_HEADER_BYTES : heap->end;
+	uint64_t end = next ? next - CODE_HEADER_BYTES : heap->is.end;
 	uint64_t at = before->end;
 
 	while (at < end) {
@@ -117,14 +112,14 @@ static uint64_t end_of_body(const struct heap *heap, const struct clr *clr,
 	uint64_t code_end = body->start.value + body->size, end = code_end;
 
 	for (uint32_t i = 0; i < count && i < UNWINDS_MAX && !look.bad; i++) {
-		uint32_t rva = look_u32(&look, at + (uint64_t)UNWIND_BYTES * i + UNWIND_INFO);
-		uint64_t info = heap->unwind_base + rva, size;
+		uint32_t rva = look_u32(&look, at + (uint64_t)CODE_UNWIND_BYTES * i + UNWIND_INFO);
+		uint64_t info = heap->is.unwind_base + rva, size;
 
-		if (look.bad || info < code_end || info >= heap->end)
+		if (look.bad || info < code_end || info >= heap->is.end)
 			return code_end;
 		size = unwind_info_bytes((struct span){ heap->code + (info - heap->start),
-							(size_t)(heap->end - info) });
-		if (!size || size > heap->end - info)
+							(size_t)(heap->is.end - info) });
+		if (!size || size > heap->is.end - info)
 			return code_end;
 		end = info + size > end ? info + size : end;
 	}
@@ -135,19 +130,19 @@ static uint64_t end_of_body(const struct heap *heap, const struct clr *clr,
 static struct neighbour pass_mark(struct heap *heap, const struct clr *clr,
 				  const struct neighbour *before, uint64_t start)
 {
-	struct code_body body = { .start = { start }, .unwind_base = heap->unwind_base };
+	struct code_body body = { .start = { start }, .unwind_base = heap->is.unwind_base };
 	struct neighbour now = { .start = start };
 
 	/* Bodies in one another: this is no heap as we know them. */
-	if (start && (start - heap->start < CODE_HEADER_BYTES || start >= heap->end ||
+	if (start && (start - heap->start < CODE_HEADER_BYTES || start >= heap->is.end ||
 		      start - CODE_HEADER_BYTES < before->end)) {
-		unseal(heap, heap->start, heap->end);
+		unseal(heap, heap->start, heap->is.end);
 		return *before;
 	}
 	look_at_gap(heap, before, start);
 	if (!start)
 		return now;
-	if (code_body_read(clr, &body) == CODE_IS_BODY && body.size <= heap->end - start)
+	if (code_body_read(clr, &body) == CODE_IS_BODY && body.size <= heap->is.end - start)
 		now.end = end_of_body(heap, clr, &body);
 	/* Else it is as long as can be: to the next one's header. */
 	return now;
@@ -158,8 +153,8 @@ static void close_block(struct heap *heap, struct neighbour *before, uint64_t ne
 {
 	if (!before->start || before->end)
 		return;
-	before->end = heap->end;
-	if (next && next - heap->start >= CODE_HEADER_BYTES && next < heap->end)
+	before->end = heap->is.end;
+	if (next && next - heap->start >= CODE_HEADER_BYTES && next < heap->is.end)
 		before->end = next - CODE_HEADER_BYTES;
 	unseal(heap, before->start - CODE_HEADER_BYTES, before->end);
 }
@@ -168,17 +163,17 @@ static void look_at_marks(struct heap *heap, const struct clr *clr)
 {
 	struct neighbour before = { .end = heap->start };
 
-	for (size_t i = 0; i < heap->unit_count; i++) {
+	for (size_t i = 0; i < heap->is.unit_count; i++) {
 		uint32_t unit = heap->units[i];
 
 		if (!unit || nibble_is_pointer(clr->layout.nibble_map, unit))
 			continue;
 		for (unsigned int j = 0; j < NIBBLES_OF_UNIT; j++) {
 			uint32_t nibble = unit >> nibble_shift(j) & NIBBLE_MASK;
-			uint64_t start = nibble_start(heap->map_base, i, j, nibble);
+			uint64_t start = nibble_start(heap->is.map_base, i, j, nibble);
 
 			/* What has come since the end was read lies behind it. */
-			if (!nibble || start >= heap->end)
+			if (!nibble || start >= heap->is.end)
 				continue;
 			close_block(heap, &before, start);
 			before = pass_mark(heap, clr, &before, start);
@@ -196,25 +191,18 @@ static bool read_head(struct reading *reading, uint64_t at, struct heap *heap)
 {
 	const struct clr *clr = reading->clr;
 	struct look look = look_into(clr->memory);
-	uint64_t bytes;
+	bool good = code_heap_read(clr, at, &heap->is);
+	uint64_t bytes = heap->is.end - heap->is.map_base;
 
-	heap->end = clr_u64(clr, &look, at, HEAP_END);
 	heap->start = clr_u64(clr, &look, at, HEAP_START);
-	heap->map_base = clr_u64(clr, &look, at, HEAP_MAP_BASE);
-	heap->nibbles = clr_u64(clr, &look, at, HEAP_NIBBLE_MAP);
-	heap->unwind_base = layout_has(&clr->layout, HEAP_UNWIND_BASE) ?
-				    clr_u64(clr, &look, at, HEAP_UNWIND_BASE) :
-				    heap->map_base;
-	bytes = heap->end - heap->map_base;
-	if (look.bad || heap->map_base > heap->start || heap->start >= heap->end ||
+	if (!good || look.bad || heap->is.map_base > heap->start || heap->start >= heap->is.end ||
 	    bytes > HEAP_MAX_BYTES || bytes > ALL_MAX_BYTES - reading->bytes)
 		return false;
 	reading->bytes += (size_t)bytes;
-	heap->unit_count = (size_t)((bytes + NIBBLE_UNIT_BYTES - 1) / NIBBLE_UNIT_BYTES);
 	heap->first_page = page_of(heap->start + SEALED_PAGE_BYTES - 1);
-	if (page_of(heap->end) <= heap->first_page)
+	if (page_of(heap->is.end) <= heap->first_page)
 		return false;
-	heap->page_count = (size_t)((page_of(heap->end) - heap->first_page) / SEALED_PAGE_BYTES);
+	heap->page_count = (size_t)((page_of(heap->is.end) - heap->first_page) / SEALED_PAGE_BYTES);
 	return true;
 }
 
@@ -241,13 +229,13 @@ static int read_heap(struct reading *reading, uint64_t at)
 
 	if (!read_head(reading, at, &heap))
 		return 0;
-	heap.units = calloc(heap.unit_count, sizeof(*heap.units));
-	heap.code = malloc((size_t)(heap.end - heap.start));
+	heap.units = calloc(heap.is.unit_count, sizeof(*heap.units));
+	heap.code = malloc((size_t)(heap.is.end - heap.start));
 	heap.unsealed = calloc(heap.page_count, sizeof(*heap.unsealed));
 	if (heap.units && heap.code && heap.unsealed) {
-		look_copy_once(&look, heap.nibbles, heap.units,
-			       heap.unit_count * sizeof(*heap.units));
-		look_copy_once(&look, heap.start, heap.code, (size_t)(heap.end - heap.start));
+		look_copy_once(&look, heap.is.nibbles, heap.units,
+			       heap.is.unit_count * sizeof(*heap.units));
+		look_copy_once(&look, heap.start, heap.code, (size_t)(heap.is.end - heap.start));
 		result = 0;
 	}
 	if (result == 0 && !look.bad) {
