@@ -11,9 +11,7 @@
 #include "method/method_name.h"
 #include "method/pattern.h"
 #include "runtime/dotnet/exit_parts.h"
-#include "runtime/dotnet/find.h"
 #include "runtime/dotnet/memory_image.h"
-#include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "target/target.h"
 

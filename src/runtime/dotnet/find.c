@@ -5,7 +5,6 @@
  */
 #include "runtime/dotnet/find.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

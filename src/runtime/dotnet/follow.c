@@ -12,7 +12,6 @@
 #include "image/bundle.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/exit_parts.h"
-#include "runtime/dotnet/find.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/pinvoke.h"
 #include "runtime/follow.h"

@@ -6,13 +6,11 @@
  */
 #include "runtime/dotnet/dotnet_internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "method/method_name.h"
 #include "runtime/dotnet/memory_image.h"
 #include "runtime/frame.h"

@@ -5,7 +5,6 @@
  */
 #include "runtime/dotnet/images.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

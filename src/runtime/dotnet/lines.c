@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "base/vector.h"
 #include "runtime/dotnet/pdb.h"
 #include "runtime/frame.h"

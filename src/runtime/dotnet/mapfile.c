@@ -2,7 +2,6 @@
 /* Reads one map file, for map_names.c. */
 #include "runtime/dotnet/mapfile.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

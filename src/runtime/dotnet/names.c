@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "method/pattern.h"
 
 enum {

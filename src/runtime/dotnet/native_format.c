@@ -2,8 +2,6 @@
 /* Sparse arrays and hash tables in precompiled images, for the files of r2r_internal.h. */
 #include "runtime/dotnet/native_format.h"
 
-#include <errno.h>
-
 #include "base/error.h"
 
 enum {

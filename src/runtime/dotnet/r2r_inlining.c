@@ -7,9 +7,6 @@
  * Source of the format of imports: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md,
  * "IL Body signatures", and tools/aot/ILCompiler.ReadyToRun ILBodyFixupSignature.cs.
  */
-#include "runtime/dotnet/r2r.h"
-
-#include <errno.h>
 #include <stdlib.h>
 
 #include "runtime/dotnet/metadata.h"

@@ -2,7 +2,6 @@
 /* From the code heaps to pages that are never written again; the rules are in sealed.h. */
 #include "runtime/dotnet/sealed.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
