@@ -135,11 +135,6 @@ static bool have_named(const struct runtime_images *images, const char *file_nam
 
 /* What comes ----------------------------------------------------------------------------------- */
 
-static bool may_be_image(struct span bytes)
-{
-	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
-}
-
 static bool is_bundle(struct span bytes)
 {
 	struct bundle bundle;
@@ -147,14 +142,6 @@ static bool is_bundle(struct span bytes)
 	if (bundle_read(&bundle, bytes, NULL) != 1)
 		return false;
 	bundle_deinit(&bundle);
-	return true;
-}
-
-static bool is_whole(const void *ctx, uint64_t offset, uint64_t size)
-{
-	(void)ctx;
-	(void)offset;
-	(void)size;
 	return true;
 }
 
@@ -167,7 +154,6 @@ static int add_file(struct runtime_images *images, size_t file, uint64_t place, 
 		.place = place,
 		.name = name,
 		.bytes = bytes,
-		.is_mapped = is_whole,
 	};
 	size_t first = dotnet->count;
 	int result = dotnet_images_add(dotnet, &source, NULL);
@@ -382,7 +368,7 @@ const struct runtime_follow_ops dotnet_follow_ops = {
 	.at = image_at,
 	.have_compressed = have_compressed,
 	.have_named = have_named,
-	.may_be_image = may_be_image,
+	.may_be_image = dotnet_is_pe,
 	.is_bundle = is_bundle,
 	.add_file = add_file,
 	.add_copy = add_copy,

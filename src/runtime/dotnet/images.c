@@ -210,7 +210,7 @@ int dotnet_images_copy(struct dotnet_images *copy, const struct dotnet_images *i
 	return 0;
 }
 
-static bool is_pe(struct span bytes)
+bool dotnet_is_pe(struct span bytes)
 {
 	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
 }
@@ -259,8 +259,9 @@ static int add_bundle(struct dotnet_images *images, const struct dotnet_source *
 			compressed += is_assembly_name(entry->path);
 			continue;
 		}
-		if (!is_pe(bytes) || !source->is_mapped(source->ctx, entry->offset, entry->size) ||
-		    has_slice(images, source->file, entry->offset))
+		if (!dotnet_is_pe(bytes) || has_slice(images, source->file, entry->offset) ||
+		    (source->is_mapped &&
+		     !source->is_mapped(source->ctx, entry->offset, entry->size)))
 			continue;
 		result =
 			add_image(images, source, basename(entry->path), bytes, entry->offset, err);
@@ -274,7 +275,7 @@ static int add_bundle(struct dotnet_images *images, const struct dotnet_source *
 int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err)
 {
-	if (is_pe(source->bytes))
+	if (dotnet_is_pe(source->bytes))
 		return add_image(images, source, source->name, source->bytes, 0, err);
 	if (is_elf(source->bytes))
 		return add_bundle(images, source, err);

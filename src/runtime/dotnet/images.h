@@ -52,7 +52,7 @@ struct dotnet_source {
 	uint64_t place;	   /* which file it is: the same however often it is opened */
 	const char *name;  /* file name without directory */
 	struct span bytes; /* must outlive the images */
-	/* Is any byte of [offset, offset+size) mapped? Asked for slices of a bundle. */
+	/* Is any byte of [offset, offset+size) mapped? Asked for slices of a bundle. NULL: all are. */
 	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
 	const void *ctx;
 };
@@ -64,6 +64,9 @@ struct dotnet_source {
  */
 int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *source,
 		      struct error *err);
+
+/* Do they begin as a PE does? */
+bool dotnet_is_pe(struct span bytes);
 
 enum dotnet_copy_kind {
 	DOTNET_COPY_FILE,     /* as the file is */
