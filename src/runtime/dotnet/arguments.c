@@ -27,7 +27,6 @@ enum {
 	PARAM_IN = 0x1,
 	PARAM_OUT = 0x2,
 	EMPTY_ON_STACK_LAST = 8, /* .NET */
-	POINTER_SIZE = 8,
 };
 
 static const char canon[] = "System.__Canon";
@@ -53,24 +52,6 @@ static void asked_deinit(struct asked *asked)
 	signature_args_deinit(&asked->method_args);
 }
 
-/* The list in the brackets that @part ends with; NULL: there is none. */
-static const char *args_at_end(const char *part, size_t size, size_t *length)
-{
-	unsigned int depth = 0;
-
-	if (size == 0 || part[size - 1] != ']')
-		return NULL;
-	for (size_t i = size; i-- > 0;) {
-		if (part[i] == ']') {
-			depth++;
-		} else if (part[i] == '[' && --depth == 0) {
-			*length = size - i - 2;
-			return part + i + 1;
-		}
-	}
-	return NULL;
-}
-
 /* "Type[ARGS]::Method[ARGS](..)" */
 static void read_args(struct asked *asked, const char *name)
 {
@@ -80,12 +61,13 @@ static void read_args(struct asked *asked, const char *name)
 
 	if (!method)
 		return;
-	list = args_at_end(name, (size_t)(method - name), &length);
+	list = spelled_in_brackets(name, (size_t)(method - name), &length);
 	if (list)
 		spelled_args_read(&asked->type_args, list, length);
 	method += 2;
 	params = strchr(method, '(');
-	list = args_at_end(method, params ? (size_t)(params - method) : strlen(method), &length);
+	list = spelled_in_brackets(method, params ? (size_t)(params - method) : strlen(method),
+				   &length);
 	if (list)
 		spelled_args_read(&asked->method_args, list, length);
 	asked->shared = strstr(text_chars(&asked->type_args.chars), canon) ||

@@ -34,7 +34,6 @@ enum {
 enum operand {
 	NONE,
 	BYTE,
-	WORD2,
 	WORD4,
 	WORD8,
 	SWITCH,
@@ -108,10 +107,10 @@ static bool skip_operand(struct cursor *c, enum operand operand, struct counts *
 		uint8_t blocks; /* where a jump goes, and what follows it */
 		uint8_t local_references;
 	} effects[] = {
-		[NONE] = { 0, 0, 0 },	 [BYTE] = { 1, 0, 0 },	 [WORD2] = { 2, 0, 0 },
-		[WORD4] = { 4, 0, 0 },	 [WORD8] = { 8, 0, 0 },	 [BRANCH1] = { 1, 2, 0 },
-		[BRANCH4] = { 4, 2, 0 }, [LEAVES] = { 0, 1, 0 }, [LOCAL0] = { 0, 0, 1 },
-		[LOCAL1] = { 1, 0, 1 },	 [LOCAL2] = { 2, 0, 1 },
+		[NONE] = { 0, 0, 0 },	[BYTE] = { 1, 0, 0 },	 [WORD4] = { 4, 0, 0 },
+		[WORD8] = { 8, 0, 0 },	[BRANCH1] = { 1, 2, 0 }, [BRANCH4] = { 4, 2, 0 },
+		[LEAVES] = { 0, 1, 0 }, [LOCAL0] = { 0, 0, 1 },	 [LOCAL1] = { 1, 0, 1 },
+		[LOCAL2] = { 2, 0, 1 },
 	};
 	uint32_t targets;
 

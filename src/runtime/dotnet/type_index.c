@@ -42,10 +42,8 @@ struct type_index *type_index_create(const struct dotnet_images *images, struct 
 {
 	struct type_index *index = calloc(1, sizeof(*index));
 
-	if (index) {
-		index->images = images;
-		index->jit = jit;
-	}
+	if (index)
+		*index = (struct type_index){ .images = images, .jit = jit };
 	return index;
 }
 

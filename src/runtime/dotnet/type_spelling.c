@@ -34,37 +34,39 @@ const char *spelled_keyword(const char *name, size_t length)
 	return NULL;
 }
 
-/* Where the bracket that the last one closes was opened; NULL: there is none. */
-static const char *opening(const char *name, size_t length)
+const char *spelled_in_brackets(const char *name, size_t length, size_t *inside)
 {
 	unsigned int depth = 0;
 
+	if (length == 0 || name[length - 1] != ']')
+		return NULL;
 	for (size_t i = length; i-- > 0;) {
-		if (name[i] == ']')
+		if (name[i] == ']') {
 			depth++;
-		else if (name[i] == '[' && --depth == 0)
-			return name + i;
+		} else if (name[i] == '[' && --depth == 0) {
+			*inside = length - i - 2;
+			return name + i + 1;
+		}
 	}
 	return NULL;
 }
 
 static void read_brackets(struct spelled_type *type, const char *name, size_t length)
 {
-	const char *open = opening(name, length);
 	size_t inside;
+	const char *args = spelled_in_brackets(name, length, &inside);
 
 	type->kind = SPELLED_NAMED;
 	type->length = length;
-	if (!open || open == name)
+	if (!args || args == name + 1)
 		return;
-	inside = (size_t)(name + length - open) - 2;
-	type->length = (size_t)(open - name);
+	type->length = (size_t)(args - name) - 1;
 	if (inside == 0) {
 		type->kind = SPELLED_VECTOR;
-	} else if (strspn(open + 1, ",*") >= inside) {
+	} else if (strspn(args, ",*") >= inside) {
 		type->kind = SPELLED_ARRAY;
 	} else {
-		type->args = open + 1;
+		type->args = args;
 		type->args_length = inside;
 	}
 }

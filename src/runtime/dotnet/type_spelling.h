@@ -26,6 +26,9 @@ struct spelled_type {
 
 void spelled_type_read(struct spelled_type *type, const char *name);
 
+/* What is in the brackets that @name, of @length bytes, ends with; NULL: it ends with none. */
+const char *spelled_in_brackets(const char *name, size_t length, size_t *inside);
+
 /* Append "System.Collections.Generic.List<int>" for that with `1[System.Int32]. */
 void spelled_type_add_csharp(struct text *out, const char *name, size_t length);
 

@@ -26,7 +26,6 @@ enum {
 	SIGNATURE_HEAD = 1,
 	ALIGNMENT_MAX = 8,
 	NESTING_MAX = 16,
-	POINTER_SIZE = 8,
 };
 
 struct field_list {
