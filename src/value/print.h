@@ -32,11 +32,6 @@ struct view {
 	uint32_t offset;
 };
 
-struct span_of_part {
-	const uint8_t *bytes;
-	size_t size;
-};
-
 /* Why bytes are not there. */
 enum view_problem {
 	VIEW_OK,

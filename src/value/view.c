@@ -25,7 +25,7 @@ static enum view_problem problem_of(const struct watch_item *item)
 
 /* The part that has the byte at @offset of the value. */
 static enum view_problem part_at(const struct items *items, const struct captured *captured,
-				 uint32_t offset, struct span_of_part *found)
+				 uint32_t offset, struct view *found)
 {
 	const struct value_slot *slot = captured->slot;
 
@@ -56,7 +56,7 @@ static enum view_problem read_parts(const struct items *items, const struct view
 				    uint32_t offset, uint8_t *to, size_t size)
 {
 	for (size_t done = 0; done < size;) {
-		struct span_of_part part = { 0 };
+		struct view part = { 0 };
 		enum view_problem problem = part_at(items, view->in_parts,
 						    view->offset + offset + (uint32_t)done, &part);
 
