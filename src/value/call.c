@@ -56,20 +56,23 @@ static void print_out(struct printer *printer, const struct captured *captured,
 	const struct capture *capture = &captured->capture;
 	const struct watch_item *item = items_get(exit, capture->content);
 	struct view view;
+	enum view_problem problem = view_of_item(exit, capture->content, &view);
+	bool dropped = !element || captured->dropped || (!item && !captured->kept);
 
 	printer->items = exit;
-	if (!exited || !element || captured->dropped || (!item && !captured->kept)) {
-		print_type(printer, captured->slot->type->name);
-		print_unavailable(printer, exited ? "left out" : "set when it returns");
-	} else if (!item) {
-		print_type(printer, captured->slot->type->name);
-		print_unavailable(printer, "not on the stack, so it may have been moved");
-	} else if (view_of_item(exit, capture->content, &view)) {
-		print_type(printer, captured->slot->type->name);
-		print_problem(printer, view_of_item(exit, capture->content, &view));
-	} else {
+	if (exited && !dropped && !problem) {
 		print_value(printer, element, &view, capture->parts);
+		return;
 	}
+	print_type(printer, captured->slot->type->name);
+	if (!exited)
+		print_unavailable(printer, "set when it returns");
+	else if (dropped)
+		print_unavailable(printer, "left out");
+	else if (!item)
+		print_unavailable(printer, "not on the stack, so it may have been moved");
+	else
+		print_problem(printer, problem);
 }
 
 static void print_captured(struct printer *printer, const struct captured *captured)

@@ -32,14 +32,6 @@ static uint64_t number_at(const uint8_t *bytes, size_t offset, size_t size)
 	return number;
 }
 
-static void add_fraction(struct text *out, uint64_t ticks)
-{
-	if (ticks % TICKS_PER_SECOND) {
-		text_add_char(out, '.');
-		text_add_number(out, ticks % TICKS_PER_SECOND, 7, '0');
-	}
-}
-
 static void add_time(struct text *out, uint64_t ticks)
 {
 	uint64_t seconds = ticks / TICKS_PER_SECOND % SECONDS_PER_DAY;
@@ -49,7 +41,10 @@ static void add_time(struct text *out, uint64_t ticks)
 	text_add_number(out, seconds / 60 % 60, 2, '0');
 	text_add_char(out, ':');
 	text_add_number(out, seconds % 60, 2, '0');
-	add_fraction(out, ticks);
+	if (ticks % TICKS_PER_SECOND) {
+		text_add_char(out, '.');
+		text_add_number(out, ticks % TICKS_PER_SECOND, 7, '0');
+	}
 }
 
 /* Days since 0001-01-01, by eras of 400 years that begin in March. */
