@@ -6,11 +6,6 @@
 #include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
 
-enum {
-	TOKEN_TABLE_SHIFT = 24,
-	TOKEN_ROW = (1 << TOKEN_TABLE_SHIFT) - 1,
-};
-
 /* ECMA-335 II.23.1.11 */
 enum {
 	IMPL_NO_INLINING = 0x8,
@@ -27,7 +22,7 @@ struct method_id dotnet_method_id(const struct r2r_method *method)
 		return id;
 	id.module = metadata_module(method->metadata);
 	if (row)
-		id.token = table << TOKEN_TABLE_SHIFT | (row & TOKEN_ROW);
+		id.token = table << TOKEN_TABLE_SHIFT | (row & TOKEN_ROW_MASK);
 	return id;
 }
 
@@ -53,14 +48,14 @@ struct method_traits dotnet_method_traits(const struct r2r_method *method)
 uint32_t dotnet_method_row(const struct method_id *id)
 {
 	return id->runtime == RUNTIME_DOTNET && id->token >> TOKEN_TABLE_SHIFT == TABLE_METHOD_DEF ?
-		       id->token & TOKEN_ROW :
+		       id->token & TOKEN_ROW_MASK :
 		       0;
 }
 
 static bool is_of(const struct metadata *metadata, const struct method_id *id,
 		  struct r2r_method *method)
 {
-	uint32_t row = id->token & TOKEN_ROW;
+	uint32_t row = id->token & TOKEN_ROW_MASK;
 
 	if (!metadata || metadata_module(metadata) != id->module)
 		return false;

@@ -24,7 +24,6 @@ enum {
 	TABLES_ROWS = 24,
 	HEAP_EXTRA_DATA = 0x40, /* 4 more bytes follow the row counts */
 	TABLES_MAX = 64,
-	MAX_RID = 0x00ffffff, /* a token has 24 bits for it */
 
 	CLI_METADATA = 8, /* where the CLI header has the metadata's place */
 	CLI_HEADER_BYTES = 72,
@@ -101,7 +100,7 @@ static int read_row_counts(struct cursor *c, uint32_t rows[METADATA_TABLES], str
 	for (unsigned int i = 0; i < TABLES_MAX; i++) {
 		uint32_t count = valid >> i & 1 ? cursor_u32(c) : 0;
 
-		if (count > MAX_RID)
+		if (count > TOKEN_ROW_MASK)
 			return error_set(err, -EBADMSG, "metadata table 0x%02x has %u rows", i,
 					 count);
 		if (i < METADATA_TABLES)

@@ -45,6 +45,9 @@ enum metadata_table {
 	METADATA_TABLES = 0x32,
 };
 
+/* Of a token: the table, and below it the row, for which there are 24 bits. */
+enum { TOKEN_TABLE_SHIFT = 24, TOKEN_ROW_MASK = 0x00ffffff };
+
 struct metadata;
 
 /*

@@ -27,8 +27,6 @@ enum {
 	NUMBER_HAS_MODULE = 1,
 	NUMBER_SHIFT = 1,
 
-	MAX_RID = 0x00ffffff,
-
 	SECTION_BYTES = 20, /* of imports */
 	FLAGS_AND_TYPE_BYTES = 3,
 
@@ -190,7 +188,7 @@ static bool is_method(const struct r2r_method *method)
 	enum metadata_table table = method->member_ref_rid ? TABLE_MEMBER_REF : TABLE_METHOD_DEF;
 
 	return rid > 0 && rid <= (method->metadata ? metadata_rows(method->metadata, table) :
-						     (uint32_t)MAX_RID);
+						     (uint32_t)TOKEN_ROW_MASK);
 }
 
 static bool read_cross_module(struct r2r_inlinee *inlinee)
@@ -356,7 +354,8 @@ int r2r_each_inliner(const struct r2r_inlinee *inlinee, r2r_inliner_fn fn, void 
 		rid += rest.modules ? number >> NUMBER_SHIFT : number;
 		if (rest.modules && number & NUMBER_HAS_MODULE)
 			metadata = next_module(&rest);
-		inliner = (struct r2r_method){ metadata, rid > MAX_RID ? 0 : (uint32_t)rid, 0 };
+		inliner = (struct r2r_method){ metadata, rid > TOKEN_ROW_MASK ? 0 : (uint32_t)rid,
+					       0 };
 		if (!cursor_ok(&rest.numbers) || !is_method(&inliner))
 			return -EBADMSG;
 		status = fn(&inliner, ctx);
