@@ -346,9 +346,7 @@ static void name_frame(void *ctx, const struct raw_frame *raw, struct named_fram
 
 static uint64_t version(const void *ctx)
 {
-	const struct dotnet_names *names = ctx;
-
-	return names->version;
+	return ((const struct dotnet_names *)ctx)->version;
 }
 
 static void destroy(void *ctx)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vector.h"
@@ -195,19 +194,17 @@ int dotnet_tell_perf_map(struct dotnet_search *search)
 static int add_map(struct dotnet *dotnet, const char *path, mapfile_tell tell, void *ctx,
 		   struct error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int result;
+	int fd, result;
 
+	if (!vector_reserve(&dotnet->mapfiles, &dotnet->mapfile_capacity,
+			    dotnet->mapfile_count + 1))
+		return error_set(err, -ENOMEM, "no memory for map file %s", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return error_set(
 			err, -errno,
 			"cannot open %s: %s; give --maps a file or directory that there is", path,
 			strerror(errno));
-	if (!vector_reserve(&dotnet->mapfiles, &dotnet->mapfile_capacity,
-			    dotnet->mapfile_count + 1)) {
-		close(fd);
-		return error_set(err, -ENOMEM, "no memory for map file %s", path);
-	}
 	result = mapfile_init(&dotnet->mapfiles[dotnet->mapfile_count], fd, path, &dotnet->images,
 			      tell, ctx, err);
 	if (result == 1)
