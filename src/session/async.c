@@ -98,15 +98,6 @@ void session_async_destroy(struct session_async *async)
 
 /* Sites -------------------------------------------------------------------------------------- */
 
-static const struct value_field *find_field(const struct value_type *type, const char *name)
-{
-	for (size_t i = 0; type && i < type->field_count; i++) {
-		if (strcmp(type->fields[i].name, name) == 0)
-			return &type->fields[i];
-	}
-	return NULL;
-}
-
 /* Their Task is the state machine's object once it waits; of others that is not so. */
 static bool is_known_builder(const struct value_type *type)
 {
@@ -133,10 +124,10 @@ static bool read_machine(const struct value_signature *signature, struct async_s
 	bool by_object = this && this->kind == VALUE_OBJECT;
 	const struct value_type *machine =
 		this && this->kind == VALUE_REFERENCE ? this->element : this;
-	const struct value_field *state = find_field(machine, "<>1__state");
-	const struct value_field *builder = find_field(machine, "<>t__builder");
+	const struct value_field *state = value_type_field(machine, "<>1__state");
+	const struct value_field *builder = value_type_field(machine, "<>t__builder");
 	const struct value_field *task = builder && is_known_builder(builder->type) ?
-						 find_field(builder->type, "m_task") :
+						 value_type_field(builder->type, "m_task") :
 						 NULL;
 	const struct value_type *tasks = task ? task->type : NULL;
 	uint32_t header = by_object ? OBJECT_HEADER_BYTES : 0;
@@ -270,7 +261,8 @@ static const char *exception_name(const struct session *session, uint64_t handle
 					      session->values->types) :
 			 NULL;
 
-	if (!type || !find_field(type, "_message") || !find_field(type, "_innerException"))
+	if (!type || !value_type_field(type, "_message") ||
+	    !value_type_field(type, "_innerException"))
 		return NULL;
 	return type->name;
 }

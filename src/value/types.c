@@ -141,7 +141,7 @@ const struct value_type *value_types_unknown(struct value_types *types, const ch
 
 const struct value_field *value_type_field(const struct value_type *type, const char *name)
 {
-	for (size_t i = 0; i < type->field_count; i++) {
+	for (size_t i = 0; type && i < type->field_count; i++) {
 		if (strcmp(type->fields[i].name, name) == 0)
 			return &type->fields[i];
 	}

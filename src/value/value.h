@@ -174,7 +174,7 @@ const char *value_types_name(struct value_types *types, const char *name);
 struct value_type *value_types_add(struct value_types *types, enum value_kind kind,
 				   const char *name, uint32_t size);
 
-/* The field of that name; NULL: there is none. */
+/* The field of that name; NULL: there is none, or @type is NULL. */
 const struct value_field *value_type_field(const struct value_type *type, const char *name);
 
 /* A type that is not to be had, and why: a few words, "a float in a register". NULL as above. */
