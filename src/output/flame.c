@@ -167,7 +167,7 @@ static void add_losses(struct text *to, const struct output_loss *losses)
 	text_add_char(to, ']');
 }
 
-static void add_shed(struct text *to, const struct output_shed *shed)
+static void add_shed(struct text *to, const struct output_unshown *shed)
 {
 	text_add(to, ",\"shed\":[");
 	for (size_t i = 0; shed && shed[i].method; i++) {

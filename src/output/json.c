@@ -333,27 +333,15 @@ static void add_stacks(struct text *line, const struct output_stacks *stacks)
 	add_number(line, "guessed_frames", stacks->guessed);
 }
 
-static void add_shed(struct text *line, const struct output_shed *shed)
+static void add_unshown(struct text *line, const char *key, const struct output_unshown *list,
+			const char *first_key, const char *second_key)
 {
-	open_as(line, "not_shown", '[');
-	for (; shed && shed->method; shed++) {
+	open_as(line, key, '[');
+	for (; list && list->method; list++) {
 		open_as(line, NULL, '{');
-		add_string(line, "method", shed->method);
-		add_number(line, "sampled_out", shed->sampled_out);
-		add_number(line, "over_rate", shed->shed);
-		text_add_char(line, '}');
-	}
-	text_add_char(line, ']');
-}
-
-static void add_filtered(struct text *line, const struct output_filtered *filtered)
-{
-	open_as(line, "filtered", '[');
-	for (; filtered && filtered->method; filtered++) {
-		open_as(line, NULL, '{');
-		add_string(line, "method", filtered->method);
-		add_number(line, "calls", filtered->calls);
-		add_number(line, "undecided", filtered->undecided);
+		add_string(line, "method", list->method);
+		add_number(line, first_key, list->sampled_out);
+		add_number(line, second_key, list->shed);
 		text_add_char(line, '}');
 	}
 	text_add_char(line, ']');
@@ -368,8 +356,8 @@ void json_summary(struct output *output, const struct output_summary *summary)
 	for (const struct output_loss *loss = summary->losses; loss->reason; loss++)
 		add_number(line, loss->reason, loss->count);
 	text_add_char(line, '}');
-	add_shed(line, summary->shed);
-	add_filtered(line, summary->filtered);
+	add_unshown(line, "not_shown", summary->shed, "sampled_out", "over_rate");
+	add_unshown(line, "filtered", summary->filtered, "calls", "undecided");
 	add_strings(line, "lower_bound", summary->lower_bound);
 	add_stacks(line, summary->stacks);
 	end(output);

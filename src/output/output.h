@@ -200,28 +200,27 @@ struct output_stacks {
 	uint64_t guessed; /* frames found by a frame pointer, for want of anything better */
 };
 
-/* Hits of a method that were counted and not written, as was asked for. */
-struct output_shed {
+/* Hits of a method that were counted and not written: of two kinds, as the list has it. */
+struct output_unshown {
 	const char *method; /* NULL: the end of a list */
-	uint64_t sampled_out;
-	uint64_t shed;
-};
-
-/* Calls of a method that --if did not ask for, or of which that could not be told. */
-struct output_filtered {
-	const char *method; /* NULL: the end of a list */
-	uint64_t calls;
-	uint64_t undecided;
+	union {
+		uint64_t sampled_out; /* by --sample */
+		uint64_t filtered;    /* --if did not ask for them */
+	};
+	union {
+		uint64_t shed;	    /* by --max-rate */
+		uint64_t undecided; /* it could not be told whether --if does */
+	};
 };
 
 struct output_summary {
-	uint64_t hits;				/* that were written, or if none are, counted */
-	uint64_t calls;				/* that were counted */
-	const struct output_shed *shed;		/* NULL: there are none */
-	const struct output_filtered *filtered; /* likewise */
-	const struct output_loss *losses;	/* ends with a NULL reason */
-	const char *const *lower_bound;		/* codes: why counts may be below the truth */
-	const struct output_stacks *stacks;	/* NULL: none were asked for */
+	uint64_t hits;			       /* that were written, or if none are, counted */
+	uint64_t calls;			       /* that were counted */
+	const struct output_unshown *shed;     /* NULL: there are none */
+	const struct output_unshown *filtered; /* likewise */
+	const struct output_loss *losses;      /* ends with a NULL reason */
+	const char *const *lower_bound;	       /* codes: why counts may be below the truth */
+	const struct output_stacks *stacks;    /* NULL: none were asked for */
 };
 
 /* How a run stands, so far. */

@@ -117,31 +117,18 @@ void read_strings(struct read_tables *tables, struct cursor *c, bool printable, 
 		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
 }
 
-struct output_shed *read_shed(struct read_tables *tables, struct cursor *c)
+struct output_unshown *read_unshown(struct read_tables *tables, struct cursor *c)
 {
-	uint64_t count = number_take(c);
-	struct output_shed *shed = read_list(tables, c, count, sizeof(*shed));
-
-	for (uint64_t i = 0; shed && i < count; i++) {
-		shed[i].method = read_printable(tables, c);
-		shed[i].sampled_out = number_take(c);
-		shed[i].shed = number_take(c);
-	}
-	return shed;
-}
-
-/* Records of format 1.0 have none. */
-struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c)
-{
+	/* The last list of a summary is not in records of format 1.0. */
 	uint64_t count = cursor_left(c) ? number_take(c) : 0;
-	struct output_filtered *filtered = read_list(tables, c, count, sizeof(*filtered));
+	struct output_unshown *list = read_list(tables, c, count, sizeof(*list));
 
-	for (uint64_t i = 0; filtered && i < count; i++) {
-		filtered[i].method = read_printable(tables, c);
-		filtered[i].calls = number_take(c);
-		filtered[i].undecided = number_take(c);
+	for (uint64_t i = 0; list && i < count; i++) {
+		list[i].method = read_printable(tables, c);
+		list[i].sampled_out = number_take(c);
+		list[i].shed = number_take(c);
 	}
-	return filtered;
+	return list;
 }
 
 /* New ones ------------------------------------------------------------------------------------ */

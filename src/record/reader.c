@@ -135,8 +135,7 @@ static void note_losses(struct record_end *end, const struct output_loss *losses
 static void read_summary(struct record_reader *reader, struct cursor *c)
 {
 	struct output_loss losses[LOSSES_MAX + LOSSES_OWN];
-	_cleanup_free_ struct output_shed *shed = NULL;
-	_cleanup_free_ struct output_filtered *not_asked_for = NULL;
+	_cleanup_free_ struct output_unshown *shed = NULL, *not_asked_for = NULL;
 	const struct record_view *view = reader->view;
 	struct output_summary summary = { .losses = losses };
 	struct output_stacks stacks = { .guessed = 0 };
@@ -150,11 +149,11 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 		c->bad |= !give_kept(reader);
 	summary.hits = number_take(c);
 	summary.calls = number_take(c);
-	shed = read_shed(&reader->tables, c);
+	shed = read_unshown(&reader->tables, c);
 	loss_count = take_losses(reader, c, losses);
 	read_strings(&reader->tables, c, true, &codes, &code_count);
 	has_stacks = take_stacks(c, &stacks);
-	not_asked_for = read_filtered(&reader->tables, c);
+	not_asked_for = read_unshown(&reader->tables, c);
 	if (!cursor_ok(c) || !codes || !shed || !not_asked_for) {
 		c->bad = true;
 		return;

@@ -70,9 +70,8 @@ void read_strings(struct read_tables *tables, struct cursor *c, bool printable, 
  */
 void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, size_t size);
 
-/* Those of a summary, likewise. */
-struct output_shed *read_shed(struct read_tables *tables, struct cursor *c);
-struct output_filtered *read_filtered(struct read_tables *tables, struct cursor *c);
+/* A list of a summary, likewise. */
+struct output_unshown *read_unshown(struct read_tables *tables, struct cursor *c);
 
 /* The body of a record that puts something into the tables. */
 void read_table_record(struct read_tables *tables, enum record_tag tag, struct cursor *c,

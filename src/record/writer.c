@@ -264,31 +264,17 @@ static void write_kept(struct output *output)
 	record_put(record, RECORD_KEPT);
 }
 
-static void add_shed(struct record *record, const struct output_shed *shed)
+static void add_unshown(struct record *record, const struct output_unshown *list)
 {
 	size_t count = 0;
 
-	while (shed && shed[count].method)
+	while (list && list[count].method)
 		count++;
 	number_add(&record->body, count);
 	for (size_t i = 0; i < count; i++) {
-		add_string(record, shed[i].method);
-		number_add(&record->body, shed[i].sampled_out);
-		number_add(&record->body, shed[i].shed);
-	}
-}
-
-static void add_filtered(struct record *record, const struct output_filtered *filtered)
-{
-	size_t count = 0;
-
-	while (filtered && filtered[count].method)
-		count++;
-	number_add(&record->body, count);
-	for (size_t i = 0; i < count; i++) {
-		add_string(record, filtered[i].method);
-		number_add(&record->body, filtered[i].calls);
-		number_add(&record->body, filtered[i].undecided);
+		add_string(record, list[i].method);
+		number_add(&record->body, list[i].sampled_out);
+		number_add(&record->body, list[i].shed);
 	}
 }
 
@@ -312,14 +298,14 @@ static void write_summary(struct output *output, const struct output_summary *su
 
 	number_add(body, summary->hits);
 	number_add(body, summary->calls);
-	add_shed(record, summary->shed);
+	add_unshown(record, summary->shed);
 	add_losses(record, summary->losses);
 	record_add_strings(record, summary->lower_bound);
 	number_add(body, summary->stacks ? STACK_ENDS : 0);
 	for (size_t i = 0; summary->stacks && i < STACK_ENDS; i++)
 		number_add(body, summary->stacks->ends[i]);
 	number_add(body, summary->stacks ? summary->stacks->guessed : 0);
-	add_filtered(record, summary->filtered);
+	add_unshown(record, summary->filtered);
 	record_put(record, RECORD_SUMMARY);
 }
 

@@ -118,7 +118,7 @@ static bool log_left_out(const struct session *session, uint64_t known)
 /* Counted and not shown ----------------------------------------------------------------------- */
 
 /* That of @method, which may be the next. */
-static struct output_shed *shed_of(struct output_shed *list, const char *method)
+static struct output_unshown *shed_of(struct output_unshown *list, const char *method)
 {
 	while (list->method && strcmp(list->method, method) != 0)
 		list++;
@@ -130,14 +130,14 @@ static struct output_shed *shed_of(struct output_shed *list, const char *method)
  * Hits that were counted and not shown, as was asked for (--sample, --max-rate), by method; ends with
  * a method of NULL. To be freed; its strings are the plan's. NULL for want of memory.
  */
-static struct output_shed *collect_shed(const struct session *session)
+static struct output_unshown *collect_shed(const struct session *session)
 {
 	const struct site_counters *counters = session->counts.counters;
 	const struct plan *plan = &session->plan;
-	struct output_shed *list = calloc(plan->count + 1, sizeof(*list));
+	struct output_unshown *list = calloc(plan->count + 1, sizeof(*list));
 
 	for (size_t i = 0; list && i < plan->count; i++) {
-		struct output_shed *shed;
+		struct output_unshown *shed;
 
 		if (!counters[i].sampled_out && !counters[i].shed)
 			continue;
@@ -148,7 +148,7 @@ static struct output_shed *collect_shed(const struct session *session)
 	return list;
 }
 
-static void log_shed(const struct output_shed *shed)
+static void log_shed(const struct output_unshown *shed)
 {
 	for (; shed && shed->method; shed++) {
 		if (shed->sampled_out)
@@ -161,24 +161,24 @@ static void log_shed(const struct output_shed *shed)
 }
 
 /* Likewise calls that --if did not ask for; NULL also without a filter. */
-static struct output_filtered *collect_filtered(const struct session *session)
+static struct output_unshown *collect_filtered(const struct session *session)
 {
 	const struct plan *plan = &session->plan;
 	const struct site_counters *counters = session->counts.counters;
-	struct output_filtered *list = NULL;
+	struct output_unshown *list = NULL;
 	size_t count = 0;
 
 	if (session->options->filter)
 		list = calloc(plan->count + 1, sizeof(*list));
 	for (size_t first = 0, end; list && first < plan->count; first = end) {
-		struct output_filtered *of = &list[count];
+		struct output_unshown *of = &list[count];
 
 		end = plan_method_end(plan, first);
 		for (size_t i = first; i < end; i++) {
-			of->calls += counters[plan->by_method[i] - plan->sites].filtered;
+			of->filtered += counters[plan->by_method[i] - plan->sites].filtered;
 			of->undecided += counters[plan->by_method[i] - plan->sites].undecided;
 		}
-		if (!of->calls && !of->undecided)
+		if (!of->filtered && !of->undecided)
 			continue;
 		of->method = plan->by_method[first]->method;
 		count++;
@@ -186,7 +186,7 @@ static struct output_filtered *collect_filtered(const struct session *session)
 	return list;
 }
 
-static void log_undecided(const struct session *session, const struct output_filtered *filtered)
+static void log_undecided(const struct session *session, const struct output_unshown *filtered)
 {
 	const char *why = session_values_why(session, filtered->method);
 
@@ -196,15 +196,15 @@ static void log_undecided(const struct session *session, const struct output_fil
 		  filtered->method, filtered->undecided, why ? ": " : "", why ? why : "");
 }
 
-static void log_filtered(const struct session *session, const struct output_filtered *filtered)
+static void log_filtered(const struct session *session, const struct output_unshown *filtered)
 {
 	uint64_t calls = 0, undecided = 0;
 	size_t named = 0, methods = 0;
 
 	if (!filtered)
 		return;
-	for (const struct output_filtered *of = filtered; of->method; of++) {
-		calls += of->calls;
+	for (const struct output_unshown *of = filtered; of->method; of++) {
+		calls += of->filtered;
 		undecided += of->undecided;
 		methods += of->undecided != 0;
 	}
@@ -214,7 +214,7 @@ static void log_filtered(const struct session *session, const struct output_filt
 			"%" PRIu64
 			" calls are not shown since it could not be told whether they are what --if asks for: something was not in memory, not known yet, or had not ended (leave --if out to see them)",
 			undecided);
-	for (const struct output_filtered *of = filtered; of->method; of++) {
+	for (const struct output_unshown *of = filtered; of->method; of++) {
 		if (!of->undecided || (named >= UNDECIDED_NAMED && !session->options->verbose))
 			continue;
 		log_undecided(session, of);
@@ -234,8 +234,7 @@ enum exit_status session_write_report(struct session *session, struct error *err
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
 	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
-	_cleanup_free_ struct output_filtered *filtered = NULL;
-	_cleanup_free_ struct output_shed *shed = NULL;
+	_cleanup_free_ struct output_unshown *filtered = NULL, *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
 	bool known, failed;

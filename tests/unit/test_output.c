@@ -774,8 +774,12 @@ static void write_summary(struct output *output)
 		.ends = { [STACK_WHOLE] = 5, [STACK_BROKEN] = 1 },
 		.guessed = 2,
 	};
-	static const struct output_shed shed[] = { { "A::b()", 7, 8 }, { NULL, 0, 0 } };
-	static const struct output_filtered filtered[] = { { "A::b()", 9, 4 }, { NULL, 0, 0 } };
+	static const struct output_unshown shed[] = {
+		{ .method = "A::b()", .sampled_out = 7, .shed = 8 }, { .method = NULL }
+	};
+	static const struct output_unshown filtered[] = {
+		{ .method = "A::b()", .filtered = 9, .undecided = 4 }, { .method = NULL }
+	};
 	struct output_summary summary = {
 		.hits = 42,
 		.shed = shed,

@@ -181,8 +181,12 @@ static void write_hits(struct output *output, struct record *record, const struc
 			   .tier = "tier1",
 			   .stack = &stack };
 	const struct stack busy = { .end = STACK_BUSY };
-	const struct output_shed shed[] = { { "A::b(int32)", 3, 4 }, { 0 } };
-	static const struct output_filtered filtered[] = { { "A::b()", 5, 6 }, { NULL, 0, 0 } };
+	const struct output_unshown shed[] = {
+		{ .method = "A::b(int32)", .sampled_out = 3, .shed = 4 }, { .method = NULL }
+	};
+	static const struct output_unshown filtered[] = {
+		{ .method = "A::b()", .filtered = 5, .undecided = 6 }, { .method = NULL }
+	};
 	const struct output_loss losses[] = { { "ring-buffer-full", 3 }, { "v8-moved", 1 }, { 0 } };
 	const char *const bounds[] = { "inlined", "late", NULL };
 	struct output_stacks stacks = { .ends = { 0, 0, 1 }, .guessed = 2 };
