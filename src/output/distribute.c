@@ -39,13 +39,25 @@ void output_site(struct output *output, const struct output_site *site)
 		write_site(output, site);
 }
 
-void output_run(struct output *output, const struct output_run *run)
-{
-	if (output->beside)
-		output_run(output->beside, run);
-	if (output->ops->run)
-		output->ops->run(output, run);
-}
+/* Make output_@name(), which hands a record as it is to both, if they have a place for it. */
+#define DISTRIBUTE(name)                                                              \
+	void output_##name(struct output *output, const struct output_##name *record) \
+	{                                                                             \
+		if (output->beside)                                                   \
+			output_##name(output->beside, record);                        \
+		if (output->ops->name)                                                \
+			output->ops->name(output, record);                            \
+	}
+
+DISTRIBUTE(run)
+DISTRIBUTE(call)
+DISTRIBUTE(async)
+DISTRIBUTE(async_total)
+DISTRIBUTE(trace)
+DISTRIBUTE(values)
+DISTRIBUTE(hist)
+DISTRIBUTE(status)
+DISTRIBUTE(summary)
 
 /* What the output shows of @hit. */
 static struct hit shown_of(struct output *output, const struct hit *hit)
@@ -66,31 +78,6 @@ void output_hit(struct output *output, const struct hit *hit)
 
 		output->ops->hit(output, &shown);
 	}
-}
-
-/* Nothing that is beside has a place for it. */
-void output_call(struct output *output, const struct output_call *call)
-{
-	if (output->ops->call)
-		output->ops->call(output, call);
-}
-
-void output_async(struct output *output, const struct output_async *async)
-{
-	if (output->ops->async)
-		output->ops->async(output, async);
-}
-
-void output_async_total(struct output *output, const struct output_async_total *total)
-{
-	if (output->ops->async_total)
-		output->ops->async_total(output, total);
-}
-
-void output_trace(struct output *output, const struct output_trace *trace)
-{
-	if (output->ops->trace)
-		output->ops->trace(output, trace);
 }
 
 static struct output_kind *own_kind(struct output *output, const struct hit *hit)
@@ -170,21 +157,6 @@ void output_counts(struct output *output, const struct output_count *counts, siz
 		output->ops->counts(output, counts, count);
 }
 
-/* Likewise. */
-void output_values(struct output *output, const struct output_values *values)
-{
-	if (output->ops->values)
-		output->ops->values(output, values);
-}
-
-void output_hist(struct output *output, const struct output_hist *hist)
-{
-	if (output->beside)
-		output_hist(output->beside, hist);
-	if (output->ops->hist)
-		output->ops->hist(output, hist);
-}
-
 void output_kept(struct output *output)
 {
 	if (output->beside)
@@ -199,14 +171,6 @@ void output_expose(struct output *output, struct text *to)
 		output->ops->expose(output, to);
 }
 
-void output_summary(struct output *output, const struct output_summary *summary)
-{
-	if (output->beside)
-		output_summary(output->beside, summary);
-	if (output->ops->summary)
-		output->ops->summary(output, summary);
-}
-
 size_t output_inliners_shown(const struct output *output)
 {
 	return output->ops->shortens && !output->verbose ? OUTPUT_INLINERS_SHOWN : SIZE_MAX;
@@ -215,11 +179,4 @@ size_t output_inliners_shown(const struct output *output)
 size_t output_inliners(const struct output *output)
 {
 	return output->beside ? SIZE_MAX : output_inliners_shown(output);
-}
-
-/* Nobody asks for these later. */
-void output_status(struct output *output, const struct output_status *status)
-{
-	if (output->ops->status)
-		output->ops->status(output, status);
 }
