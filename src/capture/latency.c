@@ -87,7 +87,7 @@ struct programs_latency capture_latency(const struct options *options)
 		.slow_ns = options->slow_ns,
 		.linear_min_ns = linear->min_ns,
 		.linear_step_ns = linear->step_ns,
-		.linear_count = linear->step_ns ? options_linear_count(options) + 1 : 0,
+		.linear_count = linear->step_ns ? hist_range_count(linear) + 1 : 0,
 	};
 }
 

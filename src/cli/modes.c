@@ -95,15 +95,6 @@ bool options_report_hits(const struct options *options)
 	       (options->mode == MODE_HIST && options->slow_ns);
 }
 
-size_t options_linear_count(const struct options *options)
-{
-	const struct hist_range *range = &options->linear;
-
-	return range->step_ns ?
-		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
-		       0;
-}
-
 static int check_no_unit(const struct options *options, struct error *err)
 {
 	if (!options->unit)

@@ -70,6 +70,14 @@ struct hist_range {
 	uint64_t step_ns;
 };
 
+/* How many buckets it has between MIN and MAX. */
+static inline size_t hist_range_count(const struct hist_range *range)
+{
+	return range->step_ns ?
+		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns :
+		       0;
+}
+
 /* May code compiled at run time be mapped anew, for uprobes? */
 enum remap {
 	REMAP_NEVER,
@@ -167,9 +175,6 @@ static inline bool options_may_remap(const struct options *options)
 {
 	return options->remap != REMAP_NEVER;
 }
-
-/* How many buckets --hist=linear has between MIN and MAX. */
-size_t options_linear_count(const struct options *options);
 
 void options_deinit(struct options *options);
 

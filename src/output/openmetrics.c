@@ -72,9 +72,7 @@ static size_t bucket_count(const struct output *output)
 {
 	const struct hist_range *range = &output->linear;
 
-	return range->step_ns ?
-		       (range->max_ns - range->min_ns + range->step_ns - 1) / range->step_ns + 2 :
-		       POWERS + 1;
+	return range->step_ns ? hist_range_count(range) + 2 : POWERS + 1;
 }
 
 static size_t width_of(const struct output *output, enum family_id id)

@@ -236,11 +236,7 @@ static void take_buckets(struct cursor *c, uint64_t *buckets, size_t count)
 static void take_histogram(struct record_reader *reader, struct cursor *c,
 			   struct histogram *histogram)
 {
-	const struct hist_range *range = &reader->facts.linear;
-	size_t ranges = range->step_ns ?
-				(size_t)((range->max_ns - range->min_ns + range->step_ns - 1) /
-					 range->step_ns) :
-				0;
+	size_t ranges = hist_range_count(&reader->facts.linear);
 	uint64_t linear;
 
 	histogram->returned = number_take(c);

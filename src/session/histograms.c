@@ -342,7 +342,7 @@ static int print(struct session *session, struct output *to, const struct latenc
 	bool show_zero = plan_placeable(&session->plan) <= SHOW_ZERO_MAX;
 	bool counts = session->options->mode == MODE_COUNT;
 	struct histogram *histogram = calloc(1, sizeof(*histogram));
-	size_t linear_count = options_linear_count(session->options), end;
+	size_t linear_count = hist_range_count(&session->options->linear), end;
 	uint64_t *linear = calloc(linear_count + 2, sizeof(*linear));
 	struct by_values values = { .session = session };
 	struct parts parts = { 0 };
