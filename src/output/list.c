@@ -2,6 +2,7 @@
 /* --list for people: what matched, where it would be probed, at what cost, and why not. */
 #include <inttypes.h>
 
+#include "base/cleanup.h"
 #include "output/ops.h"
 
 /* One body; its method's name stands above it. */
@@ -51,7 +52,7 @@ static void describe_inlining(const struct output *output, const struct output_s
 /* The method of @site, and what is true of all its bodies. */
 static void write_method(struct output *output, const struct output_site *site)
 {
-	struct text inlined = { 0 };
+	_cleanup_(text_deinit) struct text inlined = { 0 };
 
 	fprintf(output->to, "%s\n", site->method);
 	if (site->inlined_into)
@@ -60,7 +61,6 @@ static void write_method(struct output *output, const struct output_site *site)
 		fprintf(output->to, "    %s\n", text_chars(&inlined));
 	if (site->native_function)
 		fprintf(output->to, "    calls %s\n", site->native_function);
-	text_deinit(&inlined);
 }
 
 static void list_site(struct output *output, const struct output_site *site)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -111,22 +112,18 @@ int counts_write(struct output *output, const struct plan *plan, const uint64_t 
 		 const struct count_bounds *bounds, struct error *err)
 {
 	size_t of_each = bounds ? bounds->reasons + 1 : 1;
-	struct count_records records = {
-		.counts = calloc(plan->count + 1, sizeof(*records.counts)),
-		.bodies = calloc(plan->count + 1, sizeof(*records.bodies)),
-		.codes = calloc(plan->count + 1, of_each * sizeof(*records.codes)),
-	};
+	_cleanup_free_ struct output_count *counts = calloc(plan->count + 1, sizeof(*counts));
+	_cleanup_free_ struct output_body *bodies = calloc(plan->count + 1, sizeof(*bodies));
+	_cleanup_free_ const char **codes = calloc(plan->count + 1, of_each * sizeof(*codes));
+	struct count_records records = { .counts = counts, .bodies = bodies, .codes = codes };
 	struct method_sites sites = { .plan = plan, .calls = calls };
-	bool room = records.counts && records.bodies && records.codes;
 
-	while (room && next_method(&sites))
+	if (!counts || !bodies || !codes)
+		return error_set(err, -ENOMEM, "no memory for the counts");
+	while (next_method(&sites))
 		add_count(&records, &sites, bounds);
-	if (room)
-		output_counts(output, records.counts, records.count);
-	free(records.counts);
-	free(records.bodies);
-	free(records.codes);
-	return room ? 0 : error_set(err, -ENOMEM, "no memory for the counts");
+	output_counts(output, counts, records.count);
+	return 0;
 }
 
 /* What is said ---------------------------------------------------------------------------------- */
@@ -163,11 +160,10 @@ void counts_log_tiers(const struct plan *plan, const uint64_t *calls)
 	struct method_sites sites = { .plan = plan, .calls = calls };
 
 	while (next_method(&sites)) {
-		struct text text = { 0 };
+		_cleanup_(text_deinit) struct text text = { 0 };
 
 		if (describe_tiers(&sites, &text))
 			log_print("%s: %s", plan->by_method[sites.first]->method,
 				  text_chars(&text));
-		text_deinit(&text);
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -82,13 +83,12 @@ void session_may_wait(const struct session *session, bool may)
 
 void session_log_fetched(const struct session *session)
 {
-	struct text text = { 0 };
+	_cleanup_(text_deinit) struct text text = { 0 };
 
 	if (!session->fetching.debuginfod)
 		return;
 	debuginfod_sum_up(session->fetching.debuginfod, &text);
 	log_print("%s", text_chars(&text));
-	text_deinit(&text);
 }
 
 void session_stop_fetching(struct session *session)

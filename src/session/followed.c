@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "runtime/runtime.h"
 #include "follow/follow.h"
@@ -53,7 +54,7 @@ static int read_name(const struct session *session, struct site *site, size_t co
 		.count = count,
 		.nested = session->asked.methods.nested,
 	};
-	struct text spelled = { 0 };
+	_cleanup_(text_deinit) struct text spelled = { 0 };
 	uint64_t instantiation = 0;
 	int result = -1;
 
@@ -66,7 +67,6 @@ static int read_name(const struct session *session, struct site *site, size_t co
 		site->id.instantiation = instantiation;
 		result = site->method ? 1 : -1;
 	}
-	text_deinit(&spelled);
 	return result;
 }
 

@@ -102,7 +102,7 @@ static void abandon(struct session *session)
 static int choose(struct session *session)
 {
 	struct session_remap *remap = &session->remap;
-	struct sealed_pages pages = { 0 };
+	_cleanup_(sealed_pages_deinit) struct sealed_pages pages = { 0 };
 	size_t most = count_candidates(session);
 	int result;
 
@@ -118,7 +118,6 @@ static int choose(struct session *session)
 		if (may_move(session, i) && is_sealed(site, &pages) && is_probeable(session, site))
 			remap->numbers[remap->count++] = (uint32_t)i;
 	}
-	sealed_pages_deinit(&pages);
 	if (result == 0 && remap->count)
 		result =
 			capture_announce_move(session->capture, remap->numbers, remap->count, NULL);
