@@ -12,7 +12,7 @@ void shortage_note(void);
 /* How often it was refused so far. */
 unsigned long shortage_count(void);
 
-/* Say so, if it was: where no report of losses does (session/losses.c). */
+/* Say so, if it was: where no report of losses does (session/report.c). */
 void shortage_log(void);
 
 #endif

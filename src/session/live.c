@@ -29,7 +29,7 @@ struct session_live {
 void session_write_status(struct session *session, struct output *output, uint64_t elapsed_ns,
 			  bool over)
 {
-	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	struct output_loss output_losses[LOSSES_MAX + 1];
 	struct output_tier tiers[SESSION_TIERS + 1] = { 0 };
 	struct output_status status = {
 		.elapsed_ns = elapsed_ns,
@@ -42,16 +42,8 @@ void session_write_status(struct session *session, struct output *output, uint64
 		.over = over,
 	};
 	struct loss losses[LOSSES_MAX];
-	uint64_t lost = 0;
-	size_t count;
 
-	for (size_t i = 0; i < session->plan.count; i++) {
-		status.hits += session->counts.counters[i].hits;
-		lost += session->counts.counters[i].lost;
-	}
-	count = losses_collect(session, lost, losses);
-	for (size_t i = 0; i < count; i++)
-		output_losses[i] = losses[i].output;
+	losses_collect(session, losses, output_losses, &status.hits);
 	session_collect_tiers(session, tiers);
 	output_status(output, &status);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/shortage.h"
+#include "follow/follow.h"
 #include "session/counts.h"
 #include "session/inlined.h"
 #include "session/verdict.h"
@@ -17,6 +19,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "session/values.h"
+#include "target/launch.h"
 
 enum { UNDECIDED_NAMED = 4 };
 
@@ -224,35 +227,147 @@ static void log_filtered(const struct session *session, const struct output_unsh
 		log_print("and so are calls of %zu more methods (-v names them)", methods - named);
 }
 
+/* What was lost, and what is traced ------------------------------------------------------------ */
+
+/* All @calls; returns how many hits of them found the ring buffer full. */
+static uint64_t add_up(const struct session *session, uint64_t *calls)
+{
+	/* What these were had no room either. */
+	uint64_t lost = session->merged.lost;
+
+	*calls = 0;
+	for (size_t i = 0; i < session->plan.count; i++) {
+		*calls += session->counts.counters[i].hits;
+		lost += session->counts.counters[i].lost;
+	}
+	return lost;
+}
+
+size_t losses_collect(const struct session *session, struct loss losses[LOSSES_MAX],
+		      struct output_loss records[LOSSES_MAX + 1], uint64_t *calls)
+{
+	const struct capture_losses capture = capture_losses(session->capture);
+	const struct latency_losses latency = capture_latency_losses(session->capture);
+	const struct watch_losses watch = session->values ? capture_watch_losses(session->capture) :
+							    (struct watch_losses){ 0 };
+	const struct follow *follow = session->followed.follow;
+	/* Until it has ended, that is its thread's. */
+	bool over = session->state > RUN_CONSUME;
+	uint64_t unreported = follow && over ? follow_losses(follow).compilations : 0;
+	const uint64_t ring_buffer_full = add_up(session, calls);
+	const struct loss all[LOSSES_MAX] = {
+		{ { "ring-buffer-full", ring_buffer_full },
+		  "hits found the ring buffer full, and are counted but not shown (--buffer makes "
+		  "it larger)" },
+		{ { "anchor-thread-exited", capture.anchor_exits },
+		  "times the thread that the probes hung on exited and they were moved, which "
+		  "misses an unknown number of hits" },
+		{ { "cpu-switched-on", capture.cpus_switched_on },
+		  "times a CPU was switched on, which had no breakpoints until then; an unknown "
+		  "number of hits was missed" },
+		{ { "breakpoint-missed", capture.breakpoints_missed },
+		  "hits of breakpoints, at most, were left out by the kernel" },
+		{ { "breakpoint-unexplained", capture.breakpoints_unexplained },
+		  "hits of breakpoints were at an address where no site is known" },
+		{ { "stray-trap", capture.spurious_traps },
+		  "times the hypervisor lost what a breakpoint's hit was, and the target got "
+		  "SIGTRAP for it: .NET does not survive that (docs/limits.md)" },
+		{ { "call-not-timed", latency.untimed },
+		  "calls are counted and were not timed: their body's exits had no probes, they "
+		  "were nested too deep, or there were too many threads" },
+		{ { "duration-lost", latency.durations },
+		  "times there was no room for one more duration in the histograms" },
+		{ { "compile-event-lost", unreported },
+		  "compilations were not reported, and what they made was not probed" },
+		{ { "call-not-captured", watch.slots },
+		  "calls were counted and are not shown, since too many began at a time" },
+		{ { "end-not-kept", watch.not_kept },
+		  "calls were shown without their end: more were under way, or one within the "
+		  "other, than there is room for" },
+		{ { OUTPUT_NO_ROOM, session->output.left_out },
+		  "hits have no stack of their own in the output, for want of room (--memory gives "
+		  "more)" },
+		{ { "v8-moved", session->stacks.moved },
+		  "JavaScript frames have no name, script or line, since V8 had moved or thrown away what says it" },
+		{ { "out-of-memory", shortage_count() },
+		  "times memory was refused, and what it was for is missing, such as bodies or names (run it where there is more)" },
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < LOSSES_MAX; i++) {
+		if (!all[i].output.count)
+			continue;
+		losses[count] = all[i];
+		records[count++] = all[i].output;
+	}
+	records[count] = (struct output_loss){ 0 };
+	return count;
+}
+
+void session_collect_tiers(const struct session *session, struct output_tier *tiers)
+{
+	struct output_tier all[SESSION_TIERS] = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->plan.count; i++) {
+		const struct site *site = &session->plan.sites[i];
+		struct output_tier *tier = &all[site->tier];
+
+		if (site->reason == REASON_OTHER_METHOD)
+			continue;
+		tier->bodies++;
+		tier->probed += site->mechanism != MECHANISM_NONE;
+		tier->calls += session->counts.counters ? session->counts.counters[i].hits : 0;
+	}
+	for (unsigned int i = 0; i < SESSION_TIERS; i++) {
+		all[i].tier = tier_name((enum tier)i);
+		if (all[i].bodies)
+			tiers[count++] = all[i];
+	}
+}
+
+void session_write_traced(struct session *session)
+{
+	const struct options *options = session->options;
+	struct output_tier tiers[SESSION_TIERS + 1] = { 0 };
+	struct output_run run = {
+		.pid = session->pid,
+		.name = session->command.launch ? launch_program(session->command.launch) :
+						  session->target.process.comm,
+		.patterns = options->request.patterns,
+		.pattern_count = options->request.count,
+		.command = options->command,
+	};
+
+	if (session->end_ns) {
+		run.duration_ns = session->end_ns - session->start_ns;
+		session_collect_tiers(session, tiers);
+		run.tiers = tiers;
+	}
+	output_run(&session->output, &run);
+}
+
 /* The report ---------------------------------------------------------------------------------- */
 
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
 	_cleanup_(verdict_deinit) struct verdict verdict = { 0 };
-	uint64_t calls = 0, lost = 0, left_out = session->output.left_out;
+	uint64_t calls, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
-	struct output_loss output_losses[LOSSES_MAX + 1] = { 0 };
+	struct output_loss output_losses[LOSSES_MAX + 1];
 	_cleanup_free_ struct output_unshown *filtered = NULL, *shed = NULL;
 	struct loss losses[LOSSES_MAX];
 	size_t count;
 	bool known, failed;
 
-	for (size_t i = 0; i < session->plan.count; i++) {
-		calls += session->counts.counters[i].hits;
-		lost += session->counts.counters[i].lost;
-	}
-	/* What they were had no room. */
-	lost += session->merged.lost;
-	count = losses_collect(session, lost, losses);
+	count = losses_collect(session, losses, output_losses, &calls);
 	log_print("%" PRIu64 " hits in %.1f s%s%s", calls,
 		  (double)(session->end_ns - session->start_ns) / 1e9, end_text(session->end),
 		  count ? "" : "; nothing lost");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		log_print("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
-		output_losses[i] = losses[i].output;
-	}
 	if (capture_latency_losses(session->capture).orphans)
 		log_print(
 			"%" PRIu64

@@ -373,11 +373,11 @@ struct loss {
 enum { LOSSES_MAX = 14 };
 
 /*
- * Those of which there are any (losses.c); returns how many. Some are not known before the probes are
- * gone.
+ * Those of which there are any, and as records, with an end behind them (report.c); returns how many.
+ * Some are not known before the probes are gone. All @calls that were counted.
  */
-size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
-		      struct loss losses[LOSSES_MAX]);
+size_t losses_collect(const struct session *session, struct loss losses[LOSSES_MAX],
+		      struct output_loss records[LOSSES_MAX + 1], uint64_t *calls);
 
 /*
  * At the end (report.c): what was seen, what was lost, and how far the counts can be trusted; for
@@ -386,10 +386,10 @@ size_t losses_collect(const struct session *session, uint64_t ring_buffer_full,
  */
 enum exit_status session_write_report(struct session *session, struct error *err);
 
-/* What is traced (traced.c): once the probes are there, and again with its bodies at the end. */
+/* What is traced (report.c): once the probes are there, and again with its bodies at the end. */
 void session_write_traced(struct session *session);
 
-/* Into @tiers, which has room for one more: those of which there are bodies (traced.c). */
+/* Into @tiers, which has room for one more: those of which there are bodies (report.c). */
 enum { SESSION_TIERS = TIER_UNKNOWN + 1 };
 void session_collect_tiers(const struct session *session, struct output_tier *tiers);
 
