@@ -17,7 +17,6 @@
 #include "probe/breakpoints.h"
 #include "record/record.h"
 #include "session/session_internal.h"
-#include "session/pending.h"
 #include "target/launch.h"
 #include "target/numbers.h"
 #include "target/privileges.h"

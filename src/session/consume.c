@@ -12,17 +12,91 @@
 #include "follow/follow.h"
 #include "session/counts.h"
 #include "session/expire.h"
-#include "session/pending.h"
 #include "base/log.h"
 #include "base/vector.h"
 #include "session/session_internal.h"
 #include "session/values.h"
 #include "session/verdict.h"
+#include "stack/known.h"
 
 enum {
 	DETACH_LOG_MS = 1000,
 	PRINT_MS = 5, /* print no longer than this before it is looked for hits again */
+
+	PENDING_MAX = 4096,
+	PENDING_FRAMES_MAX = 1 << 18, /* of all of them */
 };
+
+/* Pending hits -------------------------------------------------------------------------------- */
+
+struct pending_hit {
+	uint64_t time_ns;
+	uint64_t duration_ns;
+	uint32_t site;
+	pid_t tid;
+	char comm[EVENT_COMM_BYTES + 1];
+	struct known_stack *stack; /* NULL: it has none */
+};
+
+/*
+ * Those that are named and not printed yet, in the order in which they came: names are looked up at
+ * once where they do not stay in the target; to print takes longer.
+ */
+struct pending {
+	size_t first;
+	size_t count;
+	size_t frames;
+	struct pending_hit hits[PENDING_MAX];
+};
+
+int pending_create(struct pending **out, struct error *err)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : error_set(err, -ENOMEM, "no memory for hits");
+}
+
+void pending_destroy(struct pending *pending)
+{
+	for (size_t i = 0; pending && i < PENDING_MAX; i++)
+		known_stack_release(pending->hits[i].stack);
+	free(pending);
+}
+
+/* Is there no room for one more? */
+static bool pending_is_full(const struct pending *pending)
+{
+	return pending->count == PENDING_MAX || pending->frames >= PENDING_FRAMES_MAX;
+}
+
+/* Room for one more, to be filled in and then added; only if there is some. */
+static struct pending_hit *pending_next(struct pending *pending)
+{
+	return &pending->hits[(pending->first + pending->count) % PENDING_MAX];
+}
+
+static void pending_add(struct pending *pending)
+{
+	const struct known_stack *stack = pending_next(pending)->stack;
+
+	pending->frames += stack ? stack->stack.count : 0;
+	pending->count++;
+}
+
+static void drop_stack(struct pending_hit *hit)
+{
+	known_stack_release(hit->stack);
+	hit->stack = NULL;
+}
+
+static void pending_drop_first(struct pending *pending)
+{
+	struct pending_hit *hit = &pending->hits[pending->first];
+
+	pending->frames -= hit->stack ? hit->stack->stack.count : 0;
+	drop_stack(hit);
+	pending->first = (pending->first + 1) % PENDING_MAX;
+	pending->count--;
+}
 
 /* Report -------------------------------------------------------------------------------- */
 
@@ -85,19 +159,20 @@ static struct hit hit_of(const struct session *session, const struct pending_hit
 
 static void print_first(struct session *session)
 {
-	const struct hit hit = hit_of(session, pending_first(session->pending));
+	struct pending *pending = session->pending;
+	const struct hit hit = hit_of(session, &pending->hits[pending->first]);
 
 	output_hit(&session->output, &hit);
 	session->counts.shown++;
-	pending_drop_first(session->pending);
+	pending_drop_first(pending);
 }
 
 /* Print what is pending, until @until_ns (0: all). True if that is not all. */
 static bool print_pending(struct session *session, uint64_t until_ns)
 {
-	while (pending_first(session->pending) && (!until_ns || clock_now_ns() < until_ns))
+	while (session->pending->count && (!until_ns || clock_now_ns() < until_ns))
 		print_first(session);
-	return pending_first(session->pending) != NULL;
+	return session->pending->count != 0;
 }
 
 /* The first of hits that are counted; false: it is to be printed like others. */
@@ -108,15 +183,8 @@ static bool take_merged(struct session *session, const struct hit_event *event,
 
 	if (!event->merged || !session_add_merged(session, event, &hit))
 		return false;
-	known_stack_release(pending->stack);
-	pending->stack = NULL;
+	drop_stack(pending);
 	return true;
-}
-
-/* Are hits calls with their values? */
-static bool is_watched(const struct session *session)
-{
-	return session->options->mode == MODE_WATCH;
 }
 
 /* Values are named at once: types may go with what they are of. */
@@ -127,13 +195,13 @@ static void write_call(struct session *session, const struct hit_event *event,
 
 	if (session_values_decide(session, event))
 		session_values_write(session, event, &hit);
-	known_stack_release(pending->stack);
-	pending->stack = NULL;
+	drop_stack(pending);
 }
 
 static bool take_hit(struct session *session, const struct hit_event *event)
 {
 	const struct session_stacks before = session->stacks;
+	const bool watched = session->options->mode == MODE_WATCH;
 	const uint64_t files = session_files_version(session);
 	struct pending_hit *hit = pending_next(session->pending);
 
@@ -156,17 +224,15 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 		return true;
 	}
 	/* Of a call that was left otherwise there is none any more. */
-	if (session->options->stack != STACK_MODE_NONE &&
-	    (!is_watched(session) || event->frame_count))
+	if (session->options->stack != STACK_MODE_NONE && (!watched || event->frame_count))
 		hit->stack = session_resolve_stack(session, event);
-	if (hit->stack && !is_watched(session) && session_hold_back(session, event, files)) {
-		known_stack_release(hit->stack);
-		hit->stack = NULL;
+	if (hit->stack && !watched && session_hold_back(session, event, files)) {
+		drop_stack(hit);
 		session->stacks.totals = before.totals;
 		session->stacks.moved = before.moved;
 		return false;
 	}
-	if (is_watched(session)) {
+	if (watched) {
 		write_call(session, event, hit);
 		return true;
 	}
@@ -380,8 +446,8 @@ enum session_event session_report(struct session *session, struct error *err)
 	take_held(session);
 	do
 		(void)print_pending(session, 0);
-	while (capture_drain(session->capture, &handlers, true) || pending_first(session->pending));
-	if (session->status == EXIT_STATUS_OK && is_watched(session) &&
+	while (capture_drain(session->capture, &handlers, true) || session->pending->count);
+	if (session->status == EXIT_STATUS_OK && session->options->mode == MODE_WATCH &&
 	    session->end != CAPTURE_ENOUGH_HITS)
 		capture_each_kept(session->capture, session->end_ns, &handlers);
 	/* Consuming has failed, and @err says why. */

@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "probe/programs.h"
 #include "record/record.h"
-#include "session/pending.h"
 #include "session/session_internal.h"
 #include "session/values.h"
 #include "session/verdict.h"

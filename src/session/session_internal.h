@@ -294,6 +294,10 @@ void session_may_wait(const struct session *session, bool may);
 void session_log_fetched(const struct session *session);
 void session_stop_fetching(struct session *session);
 
+/* Hits that are named and not printed yet (consume.c). -ENOMEM with @err set. */
+int pending_create(struct pending **pending, struct error *err);
+void pending_destroy(struct pending *pending);
+
 /* What has come since the last time goes to the output. Not 0: it cannot be read. */
 int session_add_new(struct session *session);
 
