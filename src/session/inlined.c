@@ -3,16 +3,13 @@
  * Which calls no probe sees, since the callee has been inlined: for the log, before and after the
  * run.
  */
-#include "session/inlined.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "output/output.h"
-#include "session/resolve.h"
+#include "session/session_internal.h"
 
 /*
  * A method of the plan, and its first site: images say who has inlined a definition, not which

@@ -11,7 +11,6 @@
 #include "probe/breakpoints.h"
 #include "base/progress.h"
 #include "base/shortage.h"
-#include "session/inlined.h"
 #include "base/log.h"
 #include "session/session_internal.h"
 #include "session/sites.h"

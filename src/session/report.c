@@ -13,7 +13,6 @@
 #include "base/shortage.h"
 #include "follow/follow.h"
 #include "session/counts.h"
-#include "session/inlined.h"
 #include "session/verdict.h"
 #include "stack/known.h"
 #include "base/log.h"

@@ -475,6 +475,15 @@ bool session_async_take(struct session *session, const struct hit_event *event,
 			const struct output_call *call);
 bool session_async_report(struct session *session);
 
+/*
+ * Inlining (inlined.c): a call from a precompiled method that has inlined the callee does not pass by
+ * the callee's body. Write a sentence for each method of @plan that was inlined, or of the first one,
+ * unless @all. At the end: methods that were probed all the time and never hit, though they have code,
+ * and which the JIT may well have inlined. @calls runs along the plan's sites; @watched: see verdict.h.
+ */
+void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
+void inlined_hint(const struct plan *plan, const uint64_t *calls, const double *watched, bool all);
+
 /* To be released; NULL for want of memory. */
 struct known_stack *session_resolve_stack(struct session *session, const struct hit_event *event);
 
