@@ -38,8 +38,8 @@ void read_facts(struct record_reader *reader, struct cursor *c)
 	facts->wall_offset_ns = number_take_signed(c);
 	facts->zone_s = number_take_signed(c);
 	count = number_take(c);
-	c->bad |= mode >= MODES || by > LATENCY_BY_CALLER ||
-		  facts->linear.max_ns < facts->linear.min_ns ||
+	c->bad |= mode >= MODES || mode == MODE_WATCH || mode == MODE_TRACE ||
+		  by > LATENCY_BY_CALLER || facts->linear.max_ns < facts->linear.min_ns ||
 		  (facts->linear.step_ns &&
 		   (facts->linear.max_ns - facts->linear.min_ns) / facts->linear.step_ns >
 			   RECORD_LIST_MAX);

@@ -306,6 +306,16 @@ UNIT_TEST(what_hits_do_not_hold)
 	assert_refused(&(struct options){ .mode = MODE_FOLDED }, "it was made with --no-stack");
 }
 
+UNIT_TEST(no_run_of_that_mode_is_recorded)
+{
+	const struct options options = { .mode = MODE_HITS };
+	struct error err = { .text = "" };
+
+	record_run(write_hits, (struct options){ .mode = MODE_TRACE });
+	assert_int_equal(replay(&options, &err), REPLAY_FAILED);
+	assert_non_null(strstr(err.text, "makes no sense"));
+}
+
 /* Calls that have ended, of which a later --min takes the longer ones. */
 static void write_calls(struct output *output, struct record *record, const struct options *options)
 {
