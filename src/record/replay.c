@@ -26,23 +26,16 @@
 
 CLEANUP_POINTER(record_reader_close, struct record_reader)
 
-static const char *what_it_holds(const struct record_facts *facts)
-{
-	switch (facts->mode) {
-	case MODE_COUNT:
-		return "counts (-c)";
-	case MODE_FOLDED:
-		return "merged stacks (-f) and counts (-c)";
-	case MODE_HIST:
-		return facts->slow_ns ? "slow calls (-H --min)" : "histograms (-H)";
-	case MODE_LIST:
-		return "a list of sites (-l)";
-	case MODE_DRY_RUN:
-		return "sites (-n)";
-	default:
-		return "hits, which can also be had as -f and -c";
-	}
-}
+static const struct {
+	const char *option, *holds;
+} modes[] = {
+	[MODE_HITS] = { "a hit", "hits, which can also be had as -f and -c" },
+	[MODE_COUNT] = { "--count", "counts (-c)" },
+	[MODE_FOLDED] = { "--folded", "merged stacks (-f) and counts (-c)" },
+	[MODE_HIST] = { "--hist", "histograms (-H)" },
+	[MODE_LIST] = { "--list", "a list of sites (-l)" },
+	[MODE_DRY_RUN] = { "--dry-run", "sites (-n)" },
+};
 
 /* Of a record that is not whole, there is what comes before. */
 static int tell(struct error *err, int result, const char *path)
@@ -59,13 +52,9 @@ static int refuse(const struct record_facts *facts, const char *asked, struct er
 {
 	return error_set(err, -EINVAL,
 			 "%s cannot be had of it: it holds %s; use an option for that", asked,
-			 what_it_holds(facts));
+			 facts->slow_ns && facts->mode == MODE_HIST ? "slow calls (-H --min)" :
+								      modes[facts->mode].holds);
 }
-
-static const char *const mode_names[] = {
-	[MODE_HITS] = "a hit",	[MODE_COUNT] = "--count", [MODE_FOLDED] = "--folded",
-	[MODE_HIST] = "--hist", [MODE_LIST] = "--list",	  [MODE_DRY_RUN] = "--dry-run",
-};
 
 /* Without a mode, all is as the run was asked for, but for what is said of its output. */
 static void take_over(struct options *options, const struct record_facts *facts)
@@ -106,7 +95,7 @@ static int check_facts(const struct options *options, const struct record_facts 
 		       struct error *err)
 {
 	if (!record_holds(facts, options->mode))
-		return refuse(facts, mode_names[options->mode], err);
+		return refuse(facts, modes[options->mode].option, err);
 	if (options->mode == MODE_HIST && check_hist(options, facts, err))
 		return -EINVAL;
 	if (options->mode == MODE_FOLDED && facts->mode == MODE_FOLDED && options->by &&
