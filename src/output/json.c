@@ -35,18 +35,12 @@ static void add_number(struct text *line, const char *key, uint64_t number)
 	text_add_number(line, number, 0, ' ');
 }
 
-static void add_null(struct text *line, const char *key)
-{
-	add_key(line, key);
-	text_add(line, "null");
-}
-
 static void add_number_if(struct text *line, bool known, const char *key, uint64_t number)
 {
 	if (known)
 		add_number(line, key, number);
 	else
-		add_null(line, key);
+		add_string(line, key, NULL);
 }
 
 /* A member's array or object begins; what begins without a key is one of an array's. */
@@ -104,7 +98,7 @@ static void write_site(struct output *output, const struct output_site *site)
 	if (site->inlined_whole)
 		add_strings(line, "inlined_into", site->inlined_into);
 	else
-		add_null(line, "inlined_into");
+		add_string(line, "inlined_into", NULL);
 	add_string(line, "native_function", site->native_function);
 	end(output);
 }
@@ -320,8 +314,8 @@ static void write_trace(struct output *output, const struct output_trace *trace)
 static void add_stacks(struct text *line, const struct output_stacks *stacks)
 {
 	if (!stacks) {
-		add_null(line, "stack_ends");
-		add_null(line, "guessed_frames");
+		add_string(line, "stack_ends", NULL);
+		add_string(line, "guessed_frames", NULL);
 		return;
 	}
 	open_as(line, "stack_ends", '{');
