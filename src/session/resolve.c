@@ -226,13 +226,6 @@ int resolution_use_uprobes(struct resolution *resolution, struct plan *plan, str
 
 /* Frames -------------------------------------------------------------------------------------- */
 
-static uint64_t version_of(void *ctx)
-{
-	const struct resolution *resolution = ctx;
-
-	return resolution->version;
-}
-
 static bool refresh_from(void *ctx)
 {
 	return resolution_refresh(ctx, NULL) > 0;
@@ -246,7 +239,7 @@ int frame_names_create(struct symbols **symbols, struct resolution *resolution,
 	struct symbol_sources sources = {
 		.target = resolution->target,
 		.refresh = refresh_from,
-		.version = version_of,
+		.version = &resolution->version,
 		.ctx = resolution,
 	};
 	struct frame_namer *namers = sources.namers;

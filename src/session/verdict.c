@@ -162,14 +162,6 @@ static bool was_lost(const struct verdict *verdict)
 	return losses.compilations || losses.unreadable || losses.others || losses.sites;
 }
 
-/* Libraries may be among it. */
-static bool losses_of_files(const struct verdict *verdict)
-{
-	const struct follow_losses losses = follow_losses(verdict->session->followed.follow);
-
-	return losses.others || losses.sites;
-}
-
 /* Something may have come up that looks like other code, or passes by all probes. */
 static bool was_unseen(const struct verdict *verdict)
 {
@@ -291,6 +283,8 @@ static int compare_snapshots(struct verdict *verdict, struct error *err)
 
 int verdict_find(struct verdict *verdict, struct error *err)
 {
+	const struct follow *follow = verdict->session->followed.follow;
+
 	verdict->of_sites = calloc(verdict->session->plan.count + 1, sizeof(*verdict->of_sites));
 	if (!verdict->of_sites)
 		return error_set(err, -ENOMEM, "no memory to judge the counts");
@@ -298,12 +292,13 @@ int verdict_find(struct verdict *verdict, struct error *err)
 		blame_all(verdict, VERDICT_ENDED_EARLY, true);
 	blame_each(verdict, &verdict->session->plan, is_missed, VERDICT_NOT_PROBED);
 	what_callers_have(verdict);
-	if (verdict->session->followed.follow) {
+	if (follow) {
 		what_was_trouble(verdict);
 		blame_each(verdict, &verdict->session->plan, has_no_row, VERDICT_CANNOT_TELL);
-		/* Of which method it was is not known. */
+		/* Of which method it was is not known; libraries may be among it. */
 		if (was_lost(verdict))
-			blame_all(verdict, VERDICT_REPORT_LOST, losses_of_files(verdict));
+			blame_all(verdict, VERDICT_REPORT_LOST,
+				  follow_losses(follow).others || follow_losses(follow).sites);
 	}
 	return compare_snapshots(verdict, err);
 }

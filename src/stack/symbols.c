@@ -184,7 +184,7 @@ static void look_up(struct symbols *symbols, const struct event_frame *at, const
 uint64_t symbols_version(const struct symbols *symbols)
 {
 	const struct symbol_sources *sources = &symbols->sources;
-	uint64_t version = sources->version(sources->ctx);
+	uint64_t version = *sources->version;
 
 	for (size_t i = 0; i < sources->namer_count; i++) {
 		if (sources->namers[i].version)

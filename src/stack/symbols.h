@@ -19,7 +19,7 @@ struct symbol_sources {
 	/* Look again at what @target has mapped. True if something has changed. */
 	bool (*refresh)(void *ctx);
 	/* Goes up when that has changed; names that are remembered are forgotten then. */
-	uint64_t (*version)(void *ctx);
+	const uint64_t *version;
 	void *ctx;
 	struct frame_namer namers[RUNTIMES_MAX]; /* asked in this order */
 	size_t namer_count;
