@@ -18,7 +18,6 @@
 struct capture;
 struct capture_opening;
 struct error;
-struct follow;
 struct follow_config;
 struct process;
 struct unwind_expected;

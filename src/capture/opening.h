@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 
-struct capture_opening;
-struct place_probe_bpf;
-
 /*
  * In a thread of its own, open the programs and try what the kernel has of uprobes. NULL if there
  * is no thread; then it is done by who asks for it.

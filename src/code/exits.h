@@ -23,7 +23,6 @@
 #include "code/insn.h"
 
 struct error;
-struct exit_scratch;
 
 enum {
 	EXITS_PARTS_MAX = 256,

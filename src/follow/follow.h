@@ -21,19 +21,8 @@
 #include "registers/body_time.h"
 #include "registers/policy.h"
 
-struct breakpoints;
 struct error;
-struct file_numbers;
 struct follow;
-struct follow_shared;
-struct probe_cost;
-struct process;
-struct request;
-struct runtime_ops;
-struct runtimes;
-struct target;
-struct timed_site;
-struct watch_program;
 
 /* However many methods there are, so many asked for by name never lack a debug register. */
 enum { FOLLOW_GUARANTEED = POLICY_GUARANTEED };

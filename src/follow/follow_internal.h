@@ -19,8 +19,6 @@
 #include "follow/jit/watch.h"
 #include "target/process.h"
 
-struct ring_buffer;
-
 enum { LATE_MAX = 1 << 14 };
 
 struct follow {

@@ -15,9 +15,6 @@
 #include "image/space.h"
 #include "method/method_id.h"
 
-struct error;
-struct exits;
-
 /* Names as in docs/json.md. */
 enum tier {
 	TIER_R2R,

@@ -21,7 +21,6 @@
 
 struct breakpoints;
 struct error;
-struct process;
 
 /* How many there can be at a time; fewer if others have some too. */
 enum { BREAKPOINTS_MAX = DEBUG_REGISTERS };

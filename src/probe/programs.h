@@ -13,7 +13,6 @@
 
 #include "bpf/latency.h"
 
-struct bpf_map;
 struct bpf_object_skeleton;
 struct bpf_program;
 struct place_probe_bpf;

@@ -18,8 +18,6 @@
 #include "registers/in_flight.h"
 
 struct error;
-struct follow_shared;
-struct timed_site;
 
 #define SCHEDULER_NO_BODY UINT32_MAX
 

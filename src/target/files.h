@@ -12,8 +12,6 @@
 #include "image/cursor.h"
 #include "target/maps.h"
 
-struct error;
-struct file_numbers;
 struct process;
 
 /* So many are open at a time at most; sigbus.h has room for no more. */

@@ -11,9 +11,7 @@
 #include "target/maps.h"
 #include "target/process.h"
 
-struct debuginfod;
 struct error;
-struct memory;
 
 /* For the one thread that names things, but for what is said to be otherwise. */
 struct target {

@@ -13,7 +13,6 @@
 
 struct error;
 struct runtimes;
-struct unwind_image;
 
 /* What came of it, for people. */
 struct unwind_tables_counts {

@@ -22,11 +22,7 @@
 #include "registers/body_time.h"
 #include "registers/scheduler.h"
 
-struct breakpoints;
 struct error;
-struct messages;
-struct probe_cost;
-struct timed_site;
 
 struct compilations_config {
 	const struct request *methods; /* there may be no pattern */

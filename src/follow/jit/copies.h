@@ -13,8 +13,6 @@
 #include "bpf/follow.h"
 #include "image/cursor.h"
 
-struct watch_row;
-
 enum { COPIES_MAX = 16 };
 
 struct copied {

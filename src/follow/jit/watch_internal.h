@@ -8,8 +8,6 @@
 
 #include "follow/jit/watch.h"
 
-struct pattern;
-
 /* The rows of one image, sorted by row number. */
 struct watch_image {
 	size_t number;

@@ -19,15 +19,7 @@
 #include "follow/jit/watch.h"
 
 struct error;
-struct file_numbers;
 struct maps;
-struct pattern;
-struct probe_cost;
-struct process;
-struct request;
-struct runtime_ops;
-struct follow_snapshot;
-struct timed_site;
 
 /* Where code of a file is, or is about to be. */
 struct code_place {

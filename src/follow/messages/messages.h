@@ -26,7 +26,6 @@
 #include "plan/plan.h"
 
 struct error;
-struct sites;
 
 /* What the user is told with -v. */
 enum follow_note_type {

@@ -13,8 +13,6 @@
 
 struct error;
 struct follow_config;
-struct maps;
-struct target_file;
 
 struct follow_snapshot {
 	const struct target_file *files; /* the first ones of the target */

@@ -12,8 +12,6 @@
 #include "method/body.h"
 
 struct error;
-struct pattern;
-struct target;
 
 /* All zero at first but for what is asked. May be used for several files and patterns. */
 struct native_search {

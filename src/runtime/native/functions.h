@@ -9,7 +9,6 @@
 
 struct debuginfod;
 struct native;
-struct native_symbols;
 struct process;
 
 struct target_functions {

@@ -13,8 +13,6 @@
 
 #include "image/cursor.h"
 
-struct native_lines;
-
 /* So many of one address at most: of more the innermost, and the function that is in no other. */
 enum { NATIVE_LINES_MAX = 31 };
 

@@ -8,9 +8,6 @@
 #include "image/libelf.h"
 #include "runtime/native/lines.h"
 
-struct value_type;
-struct value_types;
-
 /* How long one question may take; and after how much work the clock is looked at. */
 enum { LINES_MAX_MS = 2000, LINES_STEPS = 64 };
 

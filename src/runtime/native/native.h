@@ -8,10 +8,6 @@
 
 #include "runtime/runtime.h"
 
-struct native_lines;
-struct native_symbols;
-struct target;
-
 struct native {
 	struct runtime runtime;
 	struct target *target;

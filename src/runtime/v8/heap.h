@@ -16,8 +16,6 @@
 #include "image/cursor.h"
 #include "runtime/v8/layout.h"
 
-struct memory;
-
 struct v8_heap {
 	struct memory *memory; /* as it was read since memory_forget() */
 	const struct v8_layout *layout;

@@ -9,8 +9,6 @@
 
 #include "runtime/v8/frame.h"
 
-struct v8_kept;
-
 /* What tells one place in one function: zeros where that does not matter. No padding. */
 struct v8_frame_id {
 	uint64_t isolate;

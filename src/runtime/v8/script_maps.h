@@ -9,8 +9,6 @@
 #include "runtime/v8/frame.h"
 #include "runtime/v8/source_map.h"
 
-struct process;
-
 /* Begins as zeros, but for the first two. */
 struct script_maps {
 	const struct v8_namer *namer;
