@@ -4,7 +4,6 @@
  * and a ring buffer to read (consume.c).
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -4,7 +4,6 @@
  * share: filled as the programs are loaded, and again when the target has loaded more code.
  */
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "capture/capture_internal.h"

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "image/cursor.h"
 #include "code/insn.h"
 
 struct error;

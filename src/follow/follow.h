@@ -17,7 +17,6 @@
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
 #include "probe/uprobes.h"
-#include "plan/plan.h"
 #include "registers/body_time.h"
 #include "registers/policy.h"
 

@@ -9,14 +9,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "bpf/follow.h"
 #include "base/error.h"
 #include "follow/jit/compilations.h"
-#include "follow/follow.h"
 #include "follow/messages/snapshot.h"
 #include "follow/loader/loads.h"
 #include "follow/probes.h"
-#include "follow/jit/watch.h"
 #include "target/process.h"
 
 enum { LATE_MAX = 1 << 14 };

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "follow/follow_internal.h"
 #include "image/elf.h"
 #include "method/pattern.h"

@@ -6,7 +6,6 @@
 #ifndef FOLLOW_PROBES_H
 #define FOLLOW_PROBES_H
 
-#include "probe/uprobes.h"
 #include "follow/follow.h"
 #include "image/cursor.h"
 

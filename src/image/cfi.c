@@ -8,7 +8,6 @@
 
 #include "arch/arch.h"
 #include "base/error.h"
-#include "base/sorted.h"
 #include "base/vector.h"
 #include "image/unwind_rows.h"
 

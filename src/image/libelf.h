@@ -4,7 +4,6 @@
 #define IMAGE_LIBELF_H
 
 #include <gelf.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -19,14 +18,6 @@ static inline Elf *libelf_over(struct span file)
 	return elf_version(EV_CURRENT) == EV_NONE ?
 		       NULL :
 		       elf_memory((char *)(uintptr_t)file.start, file.size);
-}
-
-/* Is @name in the file? One out of a compressed section is gone with libelf's descriptor. */
-static inline bool libelf_is_in(struct span file, const char *name)
-{
-	uintptr_t start = (uintptr_t)file.start;
-
-	return (uintptr_t)name >= start && (uintptr_t)name - start < file.size;
 }
 
 #endif

@@ -32,7 +32,6 @@
 
 #include "probe/breakpoints.h"
 #include "probe/online_cpus.h"
-#include "probe/programs.h"
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
@@ -40,7 +39,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan/plan.h"
-#include "plan/timed.h"
 #include "target/maps.h"
 #include "target/process.h"
 

@@ -3,13 +3,12 @@
  * Does a name match a pattern? Asked by the runtimes for each method or function that they come by.
  * pattern_parse.c has made the pattern.
  */
-#include "method/pattern.h"
+#include "method/pattern_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "method/pattern_internal.h"
 
 bool glob_has_wildcard(const char *s)
 {

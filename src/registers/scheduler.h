@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/space.h"
 #include "probe/breakpoints.h"
 #include "registers/in_flight.h"
 

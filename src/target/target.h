@@ -6,9 +6,7 @@
 #ifndef TARGET_TARGET_H
 #define TARGET_TARGET_H
 
-#include "image/space.h"
 #include "target/files.h"
-#include "target/maps.h"
 #include "target/process.h"
 
 struct error;

@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 
-#include "bpf/unwind.h"
 #include "image/unwind_rows.h"
 
 struct error;

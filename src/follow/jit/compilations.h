@@ -13,14 +13,12 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "bpf/follow.h"
 #include "code/exits.h"
 #include "follow/jit/copies.h"
 #include "follow/jit/watch.h"
 #include "plan/plan.h"
 #include "registers/bodies.h"
 #include "registers/body_time.h"
-#include "registers/scheduler.h"
 
 struct error;
 

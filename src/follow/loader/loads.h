@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "bpf/follow.h"
 #include "image/cursor.h"
 #include "probe/uprobes.h"
 #include "follow/messages/messages.h"

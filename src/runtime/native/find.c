@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "image/elf.h"
 #include "image/cfi.h"
 #include "base/text.h"
 #include "method/pattern.h"

@@ -4,7 +4,7 @@
  * unit's line table, and what inlined.c finds in it. What has been read of units is thrown away
  * when it gets much.
  */
-#include "runtime/native/lines.h"
+#include "runtime/native/lines_internal.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 #include "base/tree.h"
 #include "base/vector.h"
 #include "image/elf.h"
-#include "runtime/native/lines_internal.h"
 
 enum {
 	UNITS_MAX = 1 << 20,

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "runtime/v8/frame.h"
+#include "runtime/v8/frame_internal.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "runtime/v8/frame_internal.h"
 #include "runtime/v8/js_string.h"
 #include "runtime/v8/positions.h"
 #include "runtime/v8/properties.h"
-#include "runtime/v8/script.h"
 
 enum { NAME, FUNCTION, SCRIPT };
 

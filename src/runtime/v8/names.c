@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "runtime/v8/js_string.h"
 #include "runtime/v8/properties.h"
-#include "runtime/v8/script.h"
 
 enum { BUDGET = 4096 /* properties that are looked at for one name */ };
 
