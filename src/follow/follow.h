@@ -17,8 +17,7 @@
 #include "follow/messages/messages.h"
 #include "follow/messages/sites.h"
 #include "probe/uprobes.h"
-#include "registers/body_time.h"
-#include "registers/policy.h"
+#include "registers/bodies.h"
 
 struct error;
 struct follow;

@@ -10,14 +10,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "registers/body_time.h"
-
-struct bodies {
-	struct bodies_config config;
-	struct scheduler *scheduler;
-	struct body *bodies;
-	size_t count;
-};
 
 int bodies_create(struct bodies **out, const struct bodies_config *config, struct error *err)
 {
@@ -314,21 +306,6 @@ static struct body *first_lacking(const struct bodies *bodies)
 	return first;
 }
 
-size_t bodies_count(const struct bodies *bodies)
-{
-	return bodies->count;
-}
-
-struct body *bodies_at(struct bodies *bodies, size_t index)
-{
-	return &bodies->bodies[index];
-}
-
-struct scheduler *bodies_scheduler(const struct bodies *bodies)
-{
-	return bodies->scheduler;
-}
-
 void bodies_note_missed(const struct bodies *bodies, const struct body *body)
 {
 	bodies->config.note_missed(bodies->config.ctx, body->number);
@@ -394,7 +371,7 @@ bool bodies_tend(struct bodies *bodies, bool multiplexed)
 		if (!body->retired && !bodies->config.is_wanted(bodies->config.ctx, body->number))
 			retire(bodies, body);
 	}
-	/* Else multiplexing.h decides which body gets what. */
+	/* Else multiplexing.c decides which body gets what. */
 	while ((lacking = first_lacking(bodies)) && !multiplexed &&
 	       scheduler_have_room(bodies->scheduler, lacking->rank)) {
 		if (bodies_arm(bodies, lacking, &evicted, NULL))

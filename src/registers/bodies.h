@@ -14,7 +14,6 @@
 #include "registers/policy.h"
 #include "registers/scheduler.h"
 
-struct bodies;
 struct error;
 
 /* What is known of where calls of a body end. */
@@ -71,6 +70,13 @@ struct bodies_config {
 	void *ctx;
 };
 
+struct bodies {
+	struct bodies_config config;
+	struct scheduler *scheduler;
+	struct body *bodies; /* all of them, retired ones too */
+	size_t count;
+};
+
 /* -ENOMEM with @err set. */
 int bodies_create(struct bodies **bodies, const struct bodies_config *config, struct error *err);
 void bodies_destroy(struct bodies *bodies);
@@ -78,9 +84,6 @@ void bodies_destroy(struct bodies *bodies);
 /* Add a body; NULL if there is no room. Older ones of its method are superseded by bodies_arm(). */
 struct body *bodies_add(struct bodies *bodies, const struct body *body);
 
-/* All of them, retired ones too. */
-size_t bodies_count(const struct bodies *bodies);
-struct body *bodies_at(struct bodies *bodies, size_t index);
 struct body *bodies_find(const struct bodies *bodies, uint32_t number);
 
 /* The body at @address, not retired, that was not reported. */
@@ -141,13 +144,57 @@ void bodies_are_many(struct bodies *bodies);
 /* Calls count since @since_ns: what was watched before is forgotten. */
 void bodies_count_from(struct bodies *bodies, uint64_t since_ns);
 
-/* For multiplexing.h ------------------------------------------------------------------------- */
+/* Multiplexing ------------------------------------------------------------------------------- */
 
-struct scheduler *bodies_scheduler(const struct bodies *bodies);
+/*
+ * Where there are fewer debug registers than bodies in use, bodies share them in time. Who gives
+ * way, and to whom, is policy.h's: by need, or all alike (--share). Calls that a body does not see
+ * meanwhile are not counted. Call now and then; @turns: not by rank. @slice_ns: how long a time
+ * slice is.
+ */
+void multiplexing_tend(struct bodies *bodies, enum policy_turns turns, uint64_t slice_ns);
+
+/* For multiplexing.c. */
 struct policy_body bodies_describe(const struct bodies *bodies, const struct body *body);
 
 /* Do calls go to it, so that it is to have its time slice? */
 bool body_wants_register(const struct body *body);
 void bodies_note_missed(const struct bodies *bodies, const struct body *body);
+
+/* How long a body was watched ----------------------------------------------------------------- */
+
+/*
+ * Of the time in which calls went to it; and whether it was hit. Kept by bodies.c and
+ * multiplexing.c whenever it gets or loses a register, told at the end.
+ */
+struct body_time {
+	uint64_t called_ns;  /* calls went to it for so long, */
+	uint64_t watched_ns; /* and so long of that it was watched */
+};
+
+/* Until @now. */
+struct body_time body_time(const struct body *body, uint64_t now);
+
+/* It may have got a register, or lost the one it had. */
+void body_note_register(struct body *body, const struct scheduler *scheduler);
+
+/* Its turn begins now, though it was watched in part before. */
+void body_begin_slice(struct body *body);
+
+/* Before it is known to have lost it: when that was hit last. */
+void body_note_last_hit(struct body *body, uint64_t last_hit_ns);
+uint64_t body_last_hit_ns(const struct body *body, const struct scheduler *scheduler);
+
+/* Calls do not go to it any more, or will not in a moment. */
+void body_leave(struct body *body);
+
+/*
+ * Who was to let calls go to it was held until now, that it might be watched from the first on: no
+ * call has gone to it yet.
+ */
+void body_let_go(struct body *body);
+
+/* Calls count since @since_ns: what was watched before is forgotten. */
+void body_count_from(struct body *body, uint64_t since_ns);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The clock of each body: between bodies.c, which gives registers, and what is told of a count. */
-#include "registers/body_time.h"
+#include "registers/bodies.h"
 
 #include "base/clock.h"
-#include "registers/bodies.h"
 
 uint64_t body_last_hit_ns(const struct body *body, const struct scheduler *scheduler)
 {

@@ -3,11 +3,9 @@
  * Which bodies have the debug registers: called by the follower's tick; policy.c says when a turn
  * is over, and whose is next.
  */
-#include "registers/multiplexing.h"
+#include "registers/bodies.h"
 
 #include "base/clock.h"
-#include "registers/bodies.h"
-#include "registers/body_time.h"
 
 /* What the choice goes by, as it is now. */
 struct turns {
@@ -72,8 +70,8 @@ static bool let_drain(const struct turns *turns)
 	struct scheduler *scheduler = turns->scheduler;
 	bool any = false;
 
-	for (size_t i = 0; scheduler->timed && i < bodies_count(turns->bodies); i++) {
-		struct body *body = bodies_at(turns->bodies, i);
+	for (size_t i = 0; scheduler->timed && i < turns->bodies->count; i++) {
+		struct body *body = &turns->bodies->bodies[i];
 
 		if (!body->draining)
 			continue;
@@ -96,8 +94,8 @@ static struct body *find_longest(const struct turns *turns,
 {
 	struct body *longest = NULL;
 
-	for (size_t i = 0; i < bodies_count(turns->bodies); i++) {
-		struct body *body = bodies_at(turns->bodies, i);
+	for (size_t i = 0; i < turns->bodies->count; i++) {
+		struct body *body = &turns->bodies->bodies[i];
 
 		if (body == other || !body_wants_register(body) || !is(turns, body))
 			continue;
@@ -184,8 +182,8 @@ static struct body *next_by_need(struct turns *turns)
 
 	turns->holder_count = turns->on_trial = 0;
 	turns->untried = false;
-	for (size_t i = 0; i < bodies_count(turns->bodies); i++) {
-		struct body *body = bodies_at(turns->bodies, i);
+	for (size_t i = 0; i < turns->bodies->count; i++) {
+		struct body *body = &turns->bodies->bodies[i];
 		uint64_t claim;
 
 		if (!body_wants_register(body))
@@ -248,7 +246,7 @@ void multiplexing_tend(struct bodies *bodies, enum policy_turns how, uint64_t sl
 	bool alike = how == POLICY_ALIKE;
 	struct turns turns = {
 		.bodies = bodies,
-		.scheduler = bodies_scheduler(bodies),
+		.scheduler = bodies->scheduler,
 		.now = clock_now_ns(),
 		.slice_ns = slice_ns,
 	};

@@ -63,7 +63,7 @@ static double watched_share(const struct session *session, const struct site *si
 
 /*
  * Along plan->by_method, where bodies take turns on the debug registers; from the clocks of bodies
- * (registers/body_time.h). NULL without memory.
+ * (registers/bodies.h). NULL without memory.
  */
 static double *watched_shares(const struct session *session, const struct verdict *verdict)
 {

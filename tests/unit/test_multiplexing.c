@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * multiplexing.h: more bodies than registers, which all have their turn. The registers are only
+ * multiplexing.c: more bodies than registers, which all have their turn. The registers are only
  * written down.
  */
 #include "base/cleanup.h"
 #include "tests/unit/bodies_fixture.h"
 
 #include "bpf/latency.h"
-#include "registers/body_time.h"
-#include "registers/multiplexing.h"
 
 enum { BODIES = 6, SITES = FIRST + 16 };
 
@@ -27,9 +25,9 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 /* As if so much time had gone by. */
 static void age(struct fixture *f, uint64_t ns)
 {
-	for (size_t i = 0; i < bodies_count(f->bodies); i++) {
-		bodies_at(f->bodies, i)->slice_ns -= ns;
-		bodies_at(f->bodies, i)->added_ns -= ns;
+	for (size_t i = 0; i < f->bodies->count; i++) {
+		f->bodies->bodies[i].slice_ns -= ns;
+		f->bodies->bodies[i].added_ns -= ns;
 	}
 }
 
@@ -38,7 +36,7 @@ static int armed_count(struct fixture *f, bool had[BODIES])
 	int count = 0;
 
 	for (size_t i = 0; i < BODIES; i++) {
-		bool has = armed(f, bodies_at(f->bodies, i));
+		bool has = armed(f, &f->bodies->bodies[i]);
 
 		had[i] |= has;
 		count += has;
@@ -63,7 +61,7 @@ UNIT_TEST(each_has_its_turn)
 		age(&f, TURN_NS);
 	}
 	for (size_t i = 0; i < BODIES; i++) {
-		const struct body *body = bodies_at(f.bodies, i);
+		const struct body *body = &f.bodies->bodies[i];
 		const struct body_time time = body_time(body, clock_now_ns());
 
 		assert_true(had[i]);
@@ -89,7 +87,7 @@ UNIT_TEST(nobody_gives_way_to_none)
 	}
 	assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	assert_false(had[BREAKPOINTS_MAX] || had[BODIES - 1]);
-	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
+	assert_int_equal(sites_trouble(f.sites, f.bodies->bodies[0].number), 0);
 }
 
 /* A turn ends for calls that would begin; those under way may end, but not for ever. */
@@ -148,8 +146,8 @@ static void tend(struct fixture *f)
 static void pass(struct fixture *f, uint64_t ns, size_t busy)
 {
 	age(f, ns);
-	for (size_t i = 0; i < bodies_count(f->bodies); i++) {
-		struct body *body = bodies_at(f->bodies, i);
+	for (size_t i = 0; i < f->bodies->count; i++) {
+		struct body *body = &f->bodies->bodies[i];
 
 		body->last_hit_ns -= body->last_hit_ns > ns ? ns : body->last_hit_ns;
 		if (armed(f, body))
@@ -188,11 +186,11 @@ UNIT_TEST(busy_bodies_stay)
 	tend(&f);
 	for (int turn = 0; turn < 10; turn++) {
 		pass(&f, POLICY_IDLE_NS, 1);
-		assert_true(armed(&f, bodies_at(f.bodies, 0)));
+		assert_true(armed(&f, &f.bodies->bodies[0]));
 	}
-	assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, 0)->number), 0);
+	assert_int_equal(sites_trouble(f.sites, f.bodies->bodies[0].number), 0);
 	for (size_t i = 1; i < BODIES; i++)
-		assert_int_equal(sites_trouble(f.sites, bodies_at(f.bodies, i)->number),
+		assert_int_equal(sites_trouble(f.sites, f.bodies->bodies[i].number),
 				 TROUBLE_NO_REGISTER);
 }
 
@@ -211,7 +209,7 @@ UNIT_TEST(busy_bodies_take_turns)
 		assert_int_equal(armed_count(&f, had), BREAKPOINTS_MAX);
 	}
 	for (size_t i = 0; i < BODIES; i++) {
-		const struct body_time time = body_time(bodies_at(f.bodies, i), clock_now_ns());
+		const struct body_time time = body_time(&f.bodies->bodies[i], clock_now_ns());
 
 		/* Four of six. */
 		assert_true(had[i]);
@@ -235,8 +233,8 @@ UNIT_TEST(the_first_turn_is_short)
 	assert_true(had[BODIES - 1] && had[BODIES - 2]);
 	/* Then all are known, and turns are whole ones. */
 	pass(&f, POLICY_FIRST_SLICE_NS, BODIES);
-	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 1)));
-	assert_true(armed(&f, bodies_at(f.bodies, BODIES - 2)));
+	assert_true(armed(&f, &f.bodies->bodies[BODIES - 1]));
+	assert_true(armed(&f, &f.bodies->bodies[BODIES - 2]));
 }
 
 /* The first named ones have theirs at once, whoever has it, and for good. */

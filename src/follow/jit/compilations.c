@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "follow/jit/compilations_internal.h"
-#include "registers/multiplexing.h"
 
 enum {
 	/* To get another debug register: soon, as others may have one for a moment, and later. */

@@ -18,7 +18,6 @@
 #include "follow/jit/watch.h"
 #include "plan/plan.h"
 #include "registers/bodies.h"
-#include "registers/body_time.h"
 
 struct error;
 
