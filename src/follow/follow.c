@@ -459,7 +459,7 @@ void follow_destroy(struct follow *follow)
 	compilations_destroy(follow->jit);
 	in_flight_destroy(follow->in_flight);
 	messages_deinit(&follow->messages);
-	follow_snapshot_free(&follow->snapshot);
+	runtime_follow_end(&follow->snapshot.runtime);
 	process_deinit(&follow->process);
 	free(follow);
 }

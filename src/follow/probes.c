@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Attaches the BPF programs that tell of new code, where libraries.c has found it to come from. */
-#include "follow/probes.h"
+#include "follow/follow_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "base/error.h"
 #include "image/cfi.h"
 #include "image/elf.h"
 #include "code/insn.h"

@@ -28,8 +28,3 @@ int follow_snapshot_take(struct follow_snapshot *snapshot, const struct follow_c
 		return error_set(err, -ENOTSUP, "no runtime that could be followed is known");
 	return ops->begin(&snapshot->runtime, runtime, err);
 }
-
-void follow_snapshot_free(struct follow_snapshot *snapshot)
-{
-	runtime_follow_end(&snapshot->runtime);
-}

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "follow/probes.h"
+#include "follow/follow_internal.h"
 #include "probe/breakpoint_event.h"
 #include "probe/programs.h"
 #include "probe/uprobes.h"

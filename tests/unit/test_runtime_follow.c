@@ -82,7 +82,7 @@ static void close_world(struct world *w)
 {
 	compilations_destroy(w->jit);
 	messages_deinit(&w->messages);
-	follow_snapshot_free(&w->snapshot);
+	runtime_follow_end(&w->snapshot.runtime);
 }
 
 UNIT_TEST(which_is_followed)

@@ -24,10 +24,9 @@ struct follow_snapshot {
 
 /*
  * Of @config's target and the runtime of it that is followed, which must outlive the snapshot.
- * -ENOTSUP or -ENOMEM with @err set.
+ * -ENOTSUP or -ENOMEM with @err set. Its runtime ends with runtime_follow_end().
  */
 int follow_snapshot_take(struct follow_snapshot *snapshot, const struct follow_config *config,
 			 struct error *err);
-void follow_snapshot_free(struct follow_snapshot *snapshot);
 
 #endif
