@@ -16,7 +16,6 @@
 #include "plan/plan.h"
 
 struct capture;
-struct capture_opening;
 struct error;
 struct follow_config;
 struct process;
@@ -57,12 +56,27 @@ struct capture_losses {
 	uint64_t spurious_traps; /* signals to the target that a hypervisor's defect caused */
 };
 
+/*
+ * What loading begins with, whatever is asked for, while the target is looked at: in a thread of its
+ * own, open the programs and try what the kernel has of uprobes. NULL if there is no thread; then it
+ * is done by who asks for it.
+ */
+struct capture_opening *capture_opening_begin(void);
+
+/* The programs, opened, and others the next time; NULL with errno set. @opening may be NULL. */
+struct place_probe_bpf *capture_opening_take(struct capture_opening *opening);
+
+/* As uprobe_multi_works(), to any thread. @opening may be NULL. */
+bool capture_opening_has_multi(struct capture_opening *opening);
+
+void capture_opening_destroy(struct capture_opening *opening);
+
 /* Nothing is done yet; all arguments must outlive the result. -ENOMEM with @err set. */
 int capture_create(struct capture **capture, const struct options *options, struct process *process,
 		   struct plan *plan, struct error *err);
 
 /*
- * Before it is loaded, if at all: go on with @opening, which must outlive it; see opening.h.
+ * Before it is loaded, if at all: go on with @opening, which must outlive it.
  * @natives_only: no method of a managed runtime is asked for; what only such need is not loaded.
  */
 void capture_prepare(struct capture *capture, struct capture_opening *opening, bool natives_only);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/opening.h"
 #include "probe/breakpoints.h"
 #include "base/progress.h"
 #include "base/shortage.h"

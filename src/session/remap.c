@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "capture/opening.h"
 #include "follow/follow.h"
 #include "inject/inject.h"
 #include "inject/private.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "broker/broker.h"
-#include "capture/opening.h"
 #include "stack/symbols.h"
 #include "base/progress.h"
 #include "probe/programs.h"

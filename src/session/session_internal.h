@@ -135,7 +135,7 @@ struct session {
 	struct resolution resolution;
 	struct session_asked asked;
 	struct plan plan;
-	struct capture_opening *opening; /* see capture/opening.h; NULL: it was not begun */
+	struct capture_opening *opening; /* see capture/capture.h; NULL: it was not begun */
 	struct capture *capture;
 	struct followed followed;
 	struct symbols *symbols; /* NULL: nothing is known yet that has names */

@@ -8,7 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
-#include "capture/opening.h"
+#include "capture/capture.h"
 #include "probe/uprobes.h"
 
 enum { TURNS = 20, THREADS = 4 };
