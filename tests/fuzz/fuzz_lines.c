@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/native/functions.h"
+#include "runtime/native/native.h"
 #include "tests/fuzz/fuzz.h"
 #include "runtime/native/lines.h"
 #include "runtime/native/symbols.h"

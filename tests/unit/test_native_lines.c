@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "image/elf.h"
-#include "runtime/native/functions.h"
 #include "runtime/native/lines.h"
+#include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/scratch.h"

@@ -58,7 +58,9 @@ static void name_function(struct native_names *names, struct native_symbols *fun
 static void add_lines(struct native_names *names, const struct target_file *file, uint64_t linked,
 		      unsigned int step, struct named_frames *named)
 {
-	struct native_lines *lines = native_file_lines(names->native, file);
+	struct native_lines *lines = names->native->others->lines == LINES_NONE ?
+					     NULL :
+					     native_debug_information(names->native, file);
 	struct native_line found[NATIVE_LINES_MAX];
 	const struct frame whole = named->frames[0];
 	size_t count = lines ? native_lines_find(lines, linked, found) : 0;

@@ -3,7 +3,7 @@
  * Functions and lines of a file, read once asked for, and kept by file: between native.c, symbols.c
  * and lines.c.
  */
-#include "runtime/native/functions.h"
+#include "runtime/native/native.h"
 
 #include <errno.h>
 #include <lzma.h>
@@ -14,7 +14,6 @@
 #include "image/elf.h"
 #include "runtime/native/debug_file.h"
 #include "runtime/native/lines.h"
-#include "runtime/native/native.h"
 #include "runtime/native/symbols.h"
 #include "target/target.h"
 
@@ -231,9 +230,4 @@ struct native_lines *native_debug_information(struct native *native, const struc
 	if (found && !found->lines_read)
 		read_lines(found, native, file);
 	return found ? found->lines : NULL;
-}
-
-struct native_lines *native_file_lines(struct native *native, const struct target_file *file)
-{
-	return native->others->lines == LINES_NONE ? NULL : native_debug_information(native, file);
 }

@@ -12,7 +12,6 @@
 #include "image/elf.h"
 #include "method/pattern.h"
 #include "runtime/native/find.h"
-#include "runtime/native/functions.h"
 #include "runtime/native/symbols.h"
 #include "target/target.h"
 #include "target/vdso.h"

@@ -8,6 +8,8 @@
 
 #include "runtime/runtime.h"
 
+struct debuginfod;
+
 struct native {
 	struct runtime runtime;
 	struct target *target;
@@ -23,10 +25,12 @@ extern const struct runtime_ops native_ops;
  */
 struct native_symbols *native_functions(struct native *native, const struct target_file *file);
 
-/* Likewise its source lines; of the second NULL also if none are asked for. */
+/* Likewise its source lines. */
 struct native_lines *native_debug_information(struct native *native,
 					      const struct target_file *file);
-struct native_lines *native_file_lines(struct native *native, const struct target_file *file);
+
+/* Give back all that these have read. */
+void native_functions_forget(struct native *native);
 
 /*
  * What the function at @address, as linked, which its symbol calls @name (NULL: it has none), is
@@ -38,5 +42,31 @@ int native_signature(struct native_lines *lines, uint64_t address, const char *n
 
 /* As runtime_ops has it (frame_names.c). */
 int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struct error *err);
+
+/* Functions of a file of the target: those that it has, or its debug file (functions.c). */
+struct target_functions {
+	struct native_symbols *symbols; /* NULL: there are none */
+	struct span debug;		/* the debug file that they are from, if it is one */
+	uint8_t *unpacked;		/* the names that the file has compressed, or NULL */
+	bool awaited;			/* a debug file is being fetched that may know more */
+};
+
+/*
+ * Read those of the file with @bytes, which must outlive the result; @path is the file's, as the
+ * target sees it. A debug file that is nowhere here comes by @debuginfod, if that is not NULL. What
+ * cannot be read is not there. Ends with target_functions_deinit().
+ */
+void target_functions_read(struct target_functions *functions, struct process *process,
+			   struct debuginfod *debuginfod, const char *path, struct span bytes);
+void target_functions_deinit(struct target_functions *functions);
+
+/*
+ * What is in @file's .gnu_debugdata ("mini debug info"): a small ELF file, compressed by xz, in one
+ * that was stripped, at @bytes; to be freed. It has the names of functions that .dynsym has not.
+ * NULL: it has none that can be read.
+ *
+ * Source of the format: GDB manual, "Debugging information in a special section".
+ */
+uint8_t *debug_data_unpack(struct span file, struct span *bytes);
 
 #endif
