@@ -260,7 +260,7 @@ static void name_all(struct world *world, const struct places *places, struct v8
 		v8_namer_name(namer, &kinds[i], &frames);
 		check_frames(&frames);
 	}
-	v8_frames_deinit(&frames);
+	text_deinit(&frames.strings);
 	(void)v8_layout_fits(&world->heap, places->isolate);
 }
 

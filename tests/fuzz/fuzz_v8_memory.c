@@ -238,7 +238,7 @@ static void name_all(struct recording *recording, struct v8_namer *namer)
 		check(memory_source_reads(recording->memory) - before < READS_MAX);
 		check_frames(&frames);
 	}
-	v8_frames_deinit(&frames);
+	text_deinit(&frames.strings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -43,7 +43,7 @@ static void name_all(struct recording *recording, const struct v8_layout *layout
 	}
 	(void)v8_layout_fits(&(struct v8_heap){ recording->memory, layout },
 			     recording->raws[0].isolate);
-	v8_frames_deinit(&frames);
+	text_deinit(&frames.strings);
 	v8_namer_destroy(namer);
 }
 

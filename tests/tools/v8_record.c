@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 	save(&recorder.recording, argv[2]);
 	fputs(text_chars(&told), stdout);
 	text_deinit(&told);
-	v8_frames_deinit(&recorder.frames);
+	text_deinit(&recorder.frames.strings);
 	recording_deinit(&recorder.recording);
 	walk_end(&walk);
 	return 0;

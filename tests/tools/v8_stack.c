@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	}
 	print_engine(&walk.engine);
 	walk_all(&walk);
-	v8_frames_deinit(&frames);
+	text_deinit(&frames.strings);
 	walk_end(&walk);
 	return 0;
 }

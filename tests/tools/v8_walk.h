@@ -150,7 +150,7 @@ static inline int walk_begin(struct walk *walk, pid_t pid, uint32_t tid, struct 
 static inline void walk_end(struct walk *walk)
 {
 	v8_namer_destroy(walk->namer);
-	v8_engine_deinit(&walk->engine);
+	v8_symbols_deinit(&walk->engine.symbols);
 	target_deinit(&walk->target);
 }
 

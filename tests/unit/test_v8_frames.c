@@ -49,7 +49,7 @@ static void begin(struct fixture *f, unsigned int major, unsigned int minor)
 
 static void end(struct fixture *f)
 {
-	v8_frames_deinit(&f->frames);
+	text_deinit(&f->frames.strings);
 	v8_namer_destroy(f->namer);
 	world_deinit(&f->world);
 }

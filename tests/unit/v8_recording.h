@@ -246,7 +246,7 @@ static inline void recording_tell(struct recording *recording, struct text *out)
 		for (size_t j = 0; j < frames.count; j++)
 			recording_tell_frame(&frames.frames[j], out);
 	}
-	v8_frames_deinit(&frames);
+	text_deinit(&frames.strings);
 	v8_namer_destroy(namer);
 }
 

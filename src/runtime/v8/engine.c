@@ -66,16 +66,11 @@ int v8_engine_init(struct v8_engine *engine, const struct target *target, struct
 	if (result == 0 && !find_bias(engine))
 		result = error_set(err, -ENOENT, "the code of V8 is not mapped");
 	if (result) {
-		v8_engine_deinit(engine);
+		v8_symbols_deinit(&engine->symbols);
 		return error_in(err, result, engine->file ? engine->file->name : "V8");
 	}
 	take_blob(engine);
 	return 0;
-}
-
-void v8_engine_deinit(struct v8_engine *engine)
-{
-	v8_symbols_deinit(&engine->symbols);
 }
 
 static bool is_program(const struct elf *elf)

@@ -28,10 +28,10 @@ struct v8_engine {
 
 /*
  * Find V8 in what @target has mapped; target_look() has been made, and it must outlive the engine.
- * -ENOENT: there is none; -ENOTSUP: its version is not understood; with @err set.
+ * -ENOENT: there is none; -ENOTSUP: its version is not understood; with @err set. Its symbols end
+ * with v8_symbols_deinit().
  */
 int v8_engine_init(struct v8_engine *engine, const struct target *target, struct error *err);
-void v8_engine_deinit(struct v8_engine *engine);
 
 /* From a thread's pointer, where its isolate is. False: that cannot be told of this file. */
 bool v8_engine_isolate_at(const struct v8_engine *engine, int32_t *at);

@@ -54,11 +54,6 @@ void v8_namer_destroy(struct v8_namer *namer)
 	free(namer);
 }
 
-void v8_frames_deinit(struct v8_frames *frames)
-{
-	text_deinit(&frames->strings);
-}
-
 bool v8_marker_is(const struct v8_layout *layout, uint64_t marker, enum v8_field kind)
 {
 	/* It is no small integer as in objects: it is not shifted that far. */

@@ -103,7 +103,7 @@ struct v8_frame {
 
 enum { V8_FRAMES_MAX = 32 };
 
-/* Zeros before the first use; strings stay until it is used again. */
+/* Zeros before the first use; strings stay until it is used again, and go by text_deinit(). */
 struct v8_frames {
 	struct v8_frame frames[V8_FRAMES_MAX]; /* the innermost first */
 	size_t count;
@@ -114,8 +114,6 @@ struct v8_frames {
 	struct text strings;
 	size_t string_at[V8_FRAMES_MAX][3]; /* while it is filled */
 };
-
-void v8_frames_deinit(struct v8_frames *frames);
 
 /* Say of the frame no more than that what it was is lost. */
 void v8_frames_lose(struct v8_frames *frames);

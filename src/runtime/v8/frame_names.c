@@ -460,8 +460,8 @@ static void destroy(void *ctx)
 	for (size_t i = 0; i < V8_FRAMES_MAX; i++)
 		text_deinit(&names->sources[i]);
 	script_maps_deinit(&names->maps);
-	v8_frames_deinit(&names->frames);
-	v8_frames_deinit(&names->plain);
+	text_deinit(&names->frames.strings);
+	text_deinit(&names->plain.strings);
 	v8_remembered_deinit(&names->remembered);
 	v8_namer_destroy(names->namer);
 	memory_destroy(names->memory);

@@ -249,7 +249,7 @@ static void destroy(struct runtime *runtime)
 	struct v8 *v8 = (struct v8 *)runtime;
 
 	if (v8->present)
-		v8_engine_deinit(&v8->engine);
+		v8_symbols_deinit(&v8->engine.symbols);
 	free(v8);
 }
 
