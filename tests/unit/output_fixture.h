@@ -48,12 +48,13 @@ static inline void check(const struct options *options, void (*write)(struct out
 static inline void check_json(const struct options *options, void (*write)(struct output *output),
 			      const char *expected)
 {
-	_cleanup_free_ char *quoted = strdup(expected);
+	char *quoted = strdup(expected);
 
 	assert_non_null(quoted);
 	for (char *at = quoted; (at = strchr(at, '\'')) != NULL;)
 		*at = '"';
 	check(options, write, quoted);
+	free(quoted);
 }
 
 #endif

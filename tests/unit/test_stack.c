@@ -38,11 +38,6 @@ struct world {
 	struct known_stack *held;
 };
 
-static uint64_t version(void *ctx)
-{
-	return ((struct world *)ctx)->version;
-}
-
 static bool refresh(void *ctx)
 {
 	((struct world *)ctx)->refreshed++;
@@ -101,7 +96,7 @@ static int set_up(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 	struct symbol_sources sources = {
 		.target = &world->target,
-		.version = version,
+		.version = &world->version,
 		.refresh = refresh,
 		.ctx = world,
 		.namers = { { .name = name_managed,
