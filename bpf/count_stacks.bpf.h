@@ -6,13 +6,18 @@
 #include "bpf/merge.bpf.h"
 #include "bpf/walk.bpf.h"
 
+/* Any odd numbers with many bits. */
+#define STACK_KEY_BY_0 0x9e3779b97f4a7c15ULL
+#define STACK_KEY_BY_1 0xbf58476d1ce4e5b9ULL
+
+/* @number into walk->key, both hashes of which are one-to-one in what was before and in @number. */
 static __always_inline void merge_mix(struct walk *walk, __u64 number)
 {
-	volatile struct stack_key *at = &walk->key;
-	struct stack_key key = stack_key_with((struct stack_key){ at->a, at->b }, number);
+	volatile struct stack_key *key = &walk->key;
+	__u64 a = (key->a ^ number) * STACK_KEY_BY_0, b = (key->b + number) * STACK_KEY_BY_1;
 
-	at->a = key.a;
-	at->b = key.b;
+	key->a = a ^ a >> 32;
+	key->b = b ^ b >> 29;
 }
 
 /*

@@ -6,8 +6,6 @@
 #ifndef BPF_WALK_BPF_H
 #define BPF_WALK_BPF_H
 
-#include "bpf/stack_key.bpf.h"
-
 #define HASHED_NEVER 0xffffffffU /* a stack of a kind that is not counted */
 
 enum {
@@ -19,6 +17,12 @@ enum {
 	KNOWN_FRAMES = 4096,	 /* a power of two */
 
 	SAVED_LOST = 1, /* no address: of where a register is saved */
+};
+
+/* What a stack is known by, where equal ones are counted: two hashes, made while it is walked. */
+struct stack_key {
+	__u64 a;
+	__u64 b;
 };
 
 /* What is known of code that the runtime has compiled, while a frame of it is left. */

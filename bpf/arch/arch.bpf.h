@@ -22,7 +22,6 @@ struct registers {
 };
 
 #if defined(__TARGET_ARCH_x86)
-#include "bpf/arch/x86_64/in_flight_x86.bpf.h"
 #include "bpf/arch/x86_64/registers_x86.bpf.h"
 #else
 #error "there is no folder for this architecture"

@@ -4,7 +4,6 @@
 #define BPF_ARCH_UNWIND_BPF_H
 
 #if defined(__TARGET_ARCH_x86)
-#include "bpf/arch/x86_64/prologue_x86.bpf.h"
 #include "bpf/arch/x86_64/unwind_x86.bpf.h"
 #endif
 

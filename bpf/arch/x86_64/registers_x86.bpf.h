@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers by what they are for, x86-64. The offset of a member is the same in the kernel's struct
- * pt_regs, which names them otherwise.
+ * Registers by what they are for, x86-64, and by them whether a thread is about to enter a body. The
+ * offset of a member is the same in the kernel's struct pt_regs, which names them otherwise.
  */
 #ifndef BPF_ARCH_X86_64_REGISTERS_X86_BPF_H
 #define BPF_ARCH_X86_64_REGISTERS_X86_BPF_H
@@ -157,6 +157,43 @@ static __always_inline bool uprobe_is_at(__u64 address)
 	__u8 byte = 0;
 
 	return !bpf_probe_read_user(&byte, sizeof(byte), (void *)address) && byte == 0xcc;
+}
+
+/* Threads in flight ------------------------------------------------------------------------- */
+
+/*
+ * Set where an instruction is to be executed whose breakpoint has fired (Intel SDM vol. 3,
+ * 18.3.1.1; arch/x86/kernel/hw_breakpoint.c). Threads lose their CPU there more often than anywhere
+ * else.
+ */
+enum { RESUME_FLAG = 1 << 16 };
+
+static __always_inline bool is_in_system_call(const bpf_user_pt_regs_t *regs)
+{
+	return (__s64)regs->orig_rax >= 0;
+}
+
+/* Some number that is another one once the thread has executed a few instructions. */
+static __always_inline __u64 hash_registers(const bpf_user_pt_regs_t *regs)
+{
+	return (((regs->rip * 31 + regs->rsp) * 31 + regs->rax) * 31 + regs->rcx) * 31 + regs->rdx;
+}
+
+/*
+ * @regs are as the thread has entered the kernel. Either it is there already, or it is to jump to
+ * what a register has. A system call does neither: it returns to the runtime or to a library.
+ */
+static __always_inline bool is_in_flight(const bpf_user_pt_regs_t *regs, __u64 entry)
+{
+	if (regs->rip == entry)
+		return !(regs->eflags & RESUME_FLAG);
+	if (is_in_system_call(regs))
+		return false;
+	return regs->rax == entry || regs->rcx == entry || regs->rdx == entry ||
+	       regs->rbx == entry || regs->rbp == entry || regs->rsi == entry ||
+	       regs->rdi == entry || regs->r8 == entry || regs->r9 == entry || regs->r10 == entry ||
+	       regs->r11 == entry || regs->r12 == entry || regs->r13 == entry ||
+	       regs->r14 == entry || regs->r15 == entry;
 }
 
 #endif
