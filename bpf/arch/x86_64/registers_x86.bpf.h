@@ -16,26 +16,23 @@ static __always_inline struct registers registers_of(const bpf_user_pt_regs_t *c
 	};
 }
 
-static __always_inline __u64 instruction_pointer_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->rip;
-}
+#define REGISTER_OF(name, member)                                        \
+	static __always_inline __u64 name(const bpf_user_pt_regs_t *ctx) \
+	{                                                                \
+		return ctx->member;                                      \
+	}
 
-static __always_inline __u64 stack_pointer_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->rsp;
-}
-
-static __always_inline __u64 frame_pointer_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->rbp;
-}
-
-/* What branch_taken() looks at. */
-static __always_inline __u64 flags_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->eflags;
-}
+REGISTER_OF(instruction_pointer_of, rip)
+REGISTER_OF(stack_pointer_of, rsp)
+REGISTER_OF(frame_pointer_of, rbp)
+REGISTER_OF(flags_of, eflags)	   /* what branch_taken() looks at */
+REGISTER_OF(result_of, rax)	   /* at a function's return */
+REGISTER_OF(second_result_of, rdx) /* of one of two words */
+/*
+ * At the entry of a stub of P/Invokes: where the runtime has the callee's MethodDesc
+ * (src/coreclr/vm/amd64/asmconstants.h, METHODDESC_REGISTER).
+ */
+REGISTER_OF(stub_callee_of, r10)
 
 /* At a function's entry: argument @number, from 1 to 6. System V ABI, AMD64 supplement, 3.2.3. */
 static __always_inline __u64 argument_of(const bpf_user_pt_regs_t *ctx, int number)
@@ -73,27 +70,6 @@ static __always_inline void read_kept_registers(__u64 *to, const bpf_user_pt_reg
 static __always_inline __u64 stack_pointer_after(__u64 stack_pointer)
 {
 	return stack_pointer + 8;
-}
-
-/* At a function's return. */
-static __always_inline __u64 result_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->rax;
-}
-
-/* Of one of two words. */
-static __always_inline __u64 second_result_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->rdx;
-}
-
-/*
- * At the entry of a stub of P/Invokes: where the runtime has the callee's MethodDesc
- * (src/coreclr/vm/amd64/asmconstants.h, METHODDESC_REGISTER).
- */
-static __always_inline __u64 stub_callee_of(const bpf_user_pt_regs_t *ctx)
-{
-	return ctx->r10;
 }
 
 /* Where a function that has just been entered returns to; 0 if that cannot be read. */
