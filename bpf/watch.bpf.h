@@ -49,7 +49,10 @@ static __always_inline __u32 watch_bytes_of_item(__u64 bytes)
 	return sizeof(struct watch_item) + ((bytes + 7) & ~7ULL);
 }
 
-/* Where the next item begins, of which there may be no room for all. */
+/*
+ * Where the next item begins, of which there may be no room for all: so many bytes are used. By an
+ * instruction: Linux 6.1 forgets what a comparison says of a copy that was made before.
+ */
 static __always_inline __u64 watch_at(const struct watch_slot *slot)
 {
 	__u64 used = slot->used;

@@ -7,15 +7,6 @@
 #ifndef BPF_WATCH_REPORT_BPF_H
 #define BPF_WATCH_REPORT_BPF_H
 
-/* By an instruction: Linux 6.1 forgets what a comparison says of a copy that was made before. */
-static __always_inline __u64 watch_sent_bytes(const struct watch_slot *slot)
-{
-	__u64 bytes = slot->used;
-
-	asm volatile("%0 &= %1" : "+r"(bytes) : "i"(WATCH_SLOT_BYTES - 1));
-	return bytes;
-}
-
 static __always_inline void watch_count_lost(const struct watch_slot *slot)
 {
 	struct site_counters *count = counters_of(slot->site);
@@ -60,8 +51,7 @@ __noinline int watch_send(struct watch_slot *slot)
 {
 	if (!slot || !watch_complete(slot))
 		return 0;
-	if (!put_out(slot->hit,
-		     HIT_EVENT_HEADER_BYTES + sizeof(slot->values) + watch_sent_bytes(slot)))
+	if (!put_out(slot->hit, HIT_EVENT_HEADER_BYTES + sizeof(slot->values) + watch_at(slot)))
 		watch_count_lost(slot);
 	return 0;
 }
@@ -85,7 +75,7 @@ __noinline int watch_left(__u64 number, __u32 fate, __u64 took_ns)
 static __always_inline bool watch_send_walk(struct walk *walk, struct watch_slot *slot,
 					    struct registers *regs)
 {
-	__u64 bytes = sizeof(slot->values) + watch_sent_bytes(slot);
+	__u64 bytes = sizeof(slot->values) + watch_at(slot);
 	__u32 count;
 
 	for (int i = 0; i < WATCH_HIT_WORDS; i++)
