@@ -182,7 +182,7 @@ struct site_counters {
 	__u64 undecided;
 };
 
-/* By site, which of its hits are reported: see bpf/shed.bpf.h. */
+/* By site, which of its hits are reported: see bpf/send.bpf.h. */
 struct shed_site {
 	__u64 hits;
 	__u64 second; /* of a method's first site: above, and below how many were reported in it */

@@ -6,6 +6,8 @@
  * moves. All look at nobody but the target. No kernel types are used, so one object runs on
  * every kernel that has the helpers (5.19 and later).
  */
+#include <asm/siginfo.h>
+#include <asm/signal.h>
 #include <stdbool.h>
 
 #include <linux/bpf.h>
@@ -134,7 +136,6 @@ static __always_inline void count_call(struct site_counters *count)
 		__sync_fetch_and_add(&count->hits, 1);
 }
 
-#include "bpf/shed.bpf.h"
 #include "bpf/send.bpf.h"
 #include "bpf/watch.bpf.h"
 #include "bpf/watch_slots.bpf.h"
@@ -365,9 +366,34 @@ int note_moves(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-#include "bpf/spurious.bpf.h"
-
 /* Hardware breakpoints -------------------------------------------------------------------- */
+
+/*
+ * Spurious debug exceptions. A hypervisor can lose what a breakpoint's hit was (see
+ * debug_registers_are_virtual()); the kernel then sends the thread SIGTRAP. Nothing here can keep
+ * the target from what it does then, so that at least the reason is known.
+ */
+__u64 spurious_traps;
+
+/* (signal, siginfo, task, ...); where the kernel sends a trap, in the thread that it is for. */
+SEC("raw_tp/signal_generate")
+int note_spurious_trap(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct siginfo *info = (const void *)ctx->args[1];
+	const bpf_user_pt_regs_t *regs;
+	__u32 tgid, tid;
+	__u64 address;
+	int code;
+
+	if (ctx->args[0] != SIGTRAP || !is_target_process(&tgid, &tid) ||
+	    bpf_probe_read_kernel(&code, sizeof(code), &info->si_code) || code != TRAP_BRKPT)
+		return 0;
+	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	if (read_instruction_pointer(regs, &address) &&
+	    bpf_map_lookup_elem(&breakpoint_sites, &address))
+		__sync_fetch_and_add(&spurious_traps, 1);
+	return 0;
+}
 
 /* What no cookie is. */
 #define NO_SITE (~0ULL)
@@ -404,9 +430,7 @@ static __always_inline __u64 find_breakpoint(__u64 address, __u64 callee, __u64 
 					     struct site_counters **count)
 {
 	struct breakpoint_site *found = bpf_map_lookup_elem(&breakpoint_sites, &address);
-	__u32 tgid, tid;
-
-	__u32 site = found ? (__u32)found->cookie : 0;
+	__u32 tgid, tid, site = found ? (__u32)found->cookie : 0;
 	__u64 cookie;
 
 	*count = found ? counters_of(site) : NULL;

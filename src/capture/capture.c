@@ -187,7 +187,7 @@ struct capture_losses capture_losses(const struct capture *capture)
 	return capture->losses;
 }
 
-/* --max-rate, see bpf/shed.bpf.h --------------------------------------------------------------- */
+/* --max-rate, see bpf/send.bpf.h --------------------------------------------------------------- */
 
 void capture_begin_rates(struct capture *capture)
 {
