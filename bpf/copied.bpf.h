@@ -18,8 +18,8 @@ enum {
 	COPIED_WAIT_MS = 250,	   /* whatever --hold says: it is the target that is at stake */
 };
 
-MAP_WITH(BPF_F_NO_PREALLOC, copied_pages, HASH, 1 /* set to COPIED_PAGES, if there may be some */,
-	 __u64 /* the number of the page */, __u32);
+MAP(copied_pages, HASH, 1 /* set to COPIED_PAGES, if there may be some */,
+    __u64 /* the number of the page */, __u32, NO_PREALLOC);
 
 static __noinline bool is_copied(__u64 page)
 {

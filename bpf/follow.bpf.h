@@ -18,10 +18,10 @@
 #include "bpf/hold.bpf.h"
 #include "bpf/runtime.bpf.h"
 
-MAP_WITH(BPF_F_NO_PREALLOC, watched, HASH, 1 /* set to what there is room for */,
-	 struct watched_method, __u32);
-MAP_WITH(BPF_F_NO_PREALLOC, modules, HASH, 1 /* likewise */, __u64, __u32);
-MAP_WITH(BPF_F_NO_PREALLOC, stub_sites, HASH, 1 /* likewise */, struct stub_key, __u32);
+MAP(watched, HASH, 1 /* set to what there is room for */, struct watched_method, __u32,
+    NO_PREALLOC);
+MAP(modules, HASH, 1 /* likewise */, __u64, __u32, NO_PREALLOC);
+MAP(stub_sites, HASH, 1 /* likewise */, struct stub_key, __u32, NO_PREALLOC);
 
 /* A compilation under way. Compilations nest, so the stack pointer tells them apart. */
 struct compile {

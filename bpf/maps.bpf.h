@@ -6,28 +6,22 @@
 #ifndef BPF_MAPS_BPF_H
 #define BPF_MAPS_BPF_H
 
-/* @kind is what BPF_MAP_TYPE_ is followed by. */
-#define MAP(name, kind, entries, key_type, value_type) \
-	struct {                                       \
-		__uint(type, BPF_MAP_TYPE_##kind);     \
-		__uint(max_entries, entries);          \
-		__type(key, key_type);                 \
-		__type(value, value_type);             \
+/* @kind is what BPF_MAP_TYPE_ is followed by; behind the types is what else there is to be said. */
+#define MAP(name, kind, entries, key_type, value_type, ...) \
+	struct {                                            \
+		__uint(type, BPF_MAP_TYPE_##kind);          \
+		__uint(max_entries, entries);               \
+		__type(key, key_type);                      \
+		__type(value, value_type);                  \
+		__VA_ARGS__;                                \
 	} name SEC(".maps")
 
-#define MAP_WITH(flags, name, kind, entries, key_type, value_type) \
-	struct {                                                   \
-		__uint(type, BPF_MAP_TYPE_##kind);                 \
-		__uint(map_flags, flags);                          \
-		__uint(max_entries, entries);                      \
-		__type(key, key_type);                             \
-		__type(value, value_type);                         \
-	} name SEC(".maps")
+#define NO_PREALLOC			     __uint(map_flags, BPF_F_NO_PREALLOC)
 
 #define ARRAY_MAP(name, entries, value_type) MAP(name, ARRAY, entries, __u32, value_type)
 
 /* One that place-probe maps into its memory as well. */
 #define SHARED_ARRAY(name, entries, value_type) \
-	MAP_WITH(BPF_F_MMAPABLE, name, ARRAY, entries, __u32, value_type)
+	MAP(name, ARRAY, entries, __u32, value_type, __uint(map_flags, BPF_F_MMAPABLE))
 
 #endif
