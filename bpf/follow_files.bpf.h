@@ -7,28 +7,20 @@
 #ifndef BPF_FOLLOW_FILES_BPF_H
 #define BPF_FOLLOW_FILES_BPF_H
 
-#include "bpf/follow.bpf.h"
+#include <linux/mman.h>
 
-enum {
-	MMAP_PROT_READ = 1,
-	MMAP_PROT_WRITE = 2,
-	MMAP_PROT_EXEC = 4,
-	MMAP_SHARED = 1,
-	MMAP_PRIVATE = 2,
-	MMAP_TYPE = 3,
-	MMAP_ANONYMOUS = 0x20,
-};
+#include "bpf/follow.bpf.h"
 
 /* At mmap(): code of an image is private and executable; the image as a file is only read. */
 static __always_inline bool may_map_image(const bpf_user_pt_regs_t *ctx)
 {
 	__u32 prot = argument_of(ctx, 3), flags = argument_of(ctx, 4);
 
-	if ((__s32)argument_of(ctx, 5) < 0 || flags & MMAP_ANONYMOUS || prot & MMAP_PROT_WRITE)
+	if ((__s32)argument_of(ctx, 5) < 0 || flags & MAP_ANONYMOUS || prot & PROT_WRITE)
 		return false;
-	if ((flags & MMAP_TYPE) == MMAP_PRIVATE)
-		return prot & MMAP_PROT_EXEC;
-	return prot == MMAP_PROT_READ;
+	if ((flags & (MAP_SHARED | MAP_PRIVATE)) == MAP_PRIVATE)
+		return prot & PROT_EXEC;
+	return prot == PROT_READ;
 }
 
 static __always_inline int file_mapped(bpf_user_pt_regs_t *ctx, bool sleeps)
@@ -51,7 +43,7 @@ static __always_inline int file_mapped(bpf_user_pt_regs_t *ctx, bool sleeps)
 	event->length = argument_of(ctx, 2);
 	event->offset = argument_of(ctx, 6);
 	event->fd = (__s32)argument_of(ctx, 5);
-	event->executable = (argument_of(ctx, 3) & MMAP_PROT_EXEC) != 0;
+	event->executable = (argument_of(ctx, 3) & PROT_EXEC) != 0;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	if (sleeps && hold)
 		hold_end(hold, hold_wait(hold));

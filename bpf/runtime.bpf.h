@@ -12,7 +12,6 @@ enum {
 	METHOD_CLASS = 7,
 	METHOD_CLASS_IS_DYNAMIC = 7,
 	RID_ALL_BITS = 24,
-	LAYOUT_FLAG_LOADED = 1,
 	CODE_HEADER_BYTES = 8, /* before a body: a pointer to its real header */
 
 	/* As in src/runtime/dotnet/clr_type.c, which says where they are from. */
@@ -30,26 +29,19 @@ struct follow_shared follow;
 #define UNREADABLE (~0ULL)
 
 /* Frames of their own, so that the callers' stay small. */
-static __noinline __u64 user_u64(__u64 at)
-{
-	__u64 value;
+#define USER_READER(name, type)                                             \
+	static __noinline __u64 name(__u64 at)                              \
+	{                                                                   \
+		type value;                                                 \
+                                                                            \
+		if (bpf_probe_read_user(&value, sizeof(value), (void *)at)) \
+			return UNREADABLE;                                  \
+		return value;                                               \
+	}
 
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
-
-static __noinline __u64 user_u32(__u64 at)
-{
-	__u32 value;
-
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
-
-static __noinline __u64 user_u16(__u64 at)
-{
-	__u16 value;
-
-	return bpf_probe_read_user(&value, sizeof(value), (void *)at) ? UNREADABLE : value;
-}
+USER_READER(user_u64, __u64)
+USER_READER(user_u32, __u32)
+USER_READER(user_u16, __u16)
 
 /* See table_module_8() in src/runtime/dotnet/clr_type.c. */
 static __noinline __u64 module_of_8(__u64 table)

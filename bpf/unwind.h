@@ -19,7 +19,6 @@ enum unwind_rule {
 	UNWIND_SIGNAL,	    /* a signal frame: all registers are on the stack */
 	UNWIND_OUTERMOST,   /* there is no caller */
 	UNWIND_UNSUPPORTED, /* there is information, of a kind that rows cannot express */
-	UNWIND_RULES,
 };
 
 /* The registers that a walk keeps from frame to frame. */

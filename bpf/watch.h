@@ -127,7 +127,6 @@ enum watch_status {
 	WATCH_OK,
 	WATCH_FAULT,   /* the page is not in memory, or there is none */
 	WATCH_NO_ROOM, /* WATCH_BYTES are full */
-	WATCH_STATUSES,
 };
 
 /* What a program has made, one after the other; the bytes follow, up to a multiple of 8. */
