@@ -19,18 +19,12 @@
 /* Set before loading. */
 const volatile bool trace_calls; /* --trace: each call below one of a root is reported */
 
-/* Of --watch, see watch_report.bpf.h: what was captured of a call at its entry. */
+/* Of headers that come later: watch_report.bpf.h, async.bpf.h, thrown.bpf.h and trace.bpf.h. */
 int watch_left(__u64 number, __u32 fate, __u64 took_ns);
-
-/* Of --async, see async.bpf.h. */
 extern const volatile bool watch_async;
 static int async_enter(__u32 number, __u32 site, struct timed_thread *thread,
 		       const bpf_user_pt_regs_t *ctx);
-
-/* Likewise, see thrown.bpf.h. */
 int thrown_forget(__u64 id);
-
-/* Of --trace, see trace.bpf.h. */
 static bool is_traced(struct timed_thread *thread, const struct timed_site *timed);
 static __u64 end_traced(struct timed_thread *thread, struct timed_site *begun, __u64 took_ns,
 			__u32 exit_ns);
