@@ -332,9 +332,7 @@ static __always_inline bool async_has_news(struct watch_slot *slot)
 SEC("uprobe")
 int note_collected(bpf_user_pt_regs_t *ctx)
 {
-	__u32 tgid, tid;
-
-	if (is_target_process(&tgid, &tid) && !(__u32)argument_of(ctx, 2))
+	if (is_target_process() && !(__u32)argument_of(ctx, 2))
 		__sync_fetch_and_add(&async_epoch, 1);
 	return 0;
 }

@@ -110,9 +110,7 @@ static __noinline __u32 stub_kind(__u64 desc, __u64 module)
 
 static __always_inline bool is_followed(void)
 {
-	__u32 tgid, tid;
-
-	return follow.following && is_target_process(&tgid, &tid);
+	return follow.following && is_target_process();
 }
 
 static __noinline struct compile *find_compile(__u64 stack_pointer)

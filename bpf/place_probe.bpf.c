@@ -107,22 +107,18 @@ static __always_inline __u64 target_ids(__u64 own)
 	return !target_tid || (__u32)ids == target_tid ? ids : 0;
 }
 
-/* @ids apart; false if there are none. */
-static __always_inline bool split_ids(__u64 ids, __u32 *tgid, __u32 *tid)
+static __always_inline bool is_target_process(void)
 {
-	*tgid = ids >> 32;
-	*tid = (__u32)ids;
-	return ids;
-}
-
-static __always_inline bool is_target_process(__u32 *tgid, __u32 *tid)
-{
-	return split_ids(process_ids(bpf_get_current_pid_tgid()), tgid, tid);
+	return process_ids(bpf_get_current_pid_tgid());
 }
 
 static __always_inline bool is_target(__u32 *tgid, __u32 *tid)
 {
-	return split_ids(target_ids(bpf_get_current_pid_tgid()), tgid, tid);
+	__u64 ids = target_ids(bpf_get_current_pid_tgid());
+
+	*tgid = ids >> 32;
+	*tid = (__u32)ids;
+	return ids;
 }
 
 #include "bpf/merge.bpf.h"
@@ -351,9 +347,8 @@ SEC("uprobe")
 int note_moves(bpf_user_pt_regs_t *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
-	__u32 tgid, tid;
 
-	if (!is_target_process(&tgid, &tid))
+	if (!is_target_process())
 		return 0;
 	__sync_fetch_and_add(&v8_moves.count.all, 1);
 	if (cookie == V8_MOVE_OLD || (cookie == V8_MOVE_END && argument_of(ctx, 2)))
@@ -381,11 +376,10 @@ int note_spurious_trap(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct siginfo *info = (const void *)ctx->args[1];
 	const bpf_user_pt_regs_t *regs;
-	__u32 tgid, tid;
 	__u64 address;
 	int code;
 
-	if (ctx->args[0] != SIGTRAP || !is_target_process(&tgid, &tid) ||
+	if (ctx->args[0] != SIGTRAP || !is_target_process() ||
 	    bpf_probe_read_kernel(&code, sizeof(code), &info->si_code) || code != TRAP_BRKPT)
 		return 0;
 	regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
