@@ -22,20 +22,11 @@ static __noinline __u64 async_moved(struct watch_slot *slot, __u64 number)
 	return 0;
 }
 
-/* Of a call that is over, the runtime may have cleared it. */
-static __always_inline bool async_is_itself(__u64 box, __u64 machine,
-					    const struct async_site *about)
-{
-	__u64 task = async_word(machine + about->task_at);
-
-	return !task || task == box;
-}
-
 /* Where the state machine is now; 0: not known. Its object may be another one by now, too. */
 static __noinline __u64 async_machine(struct watch_slot *slot, const struct async_site *about,
 				      __u64 number, bool kept)
 {
-	__u64 box, machine, offset = slot->async.this - slot->async.box;
+	__u64 box, machine, task, offset = slot->async.this - slot->async.box;
 
 	/* On a stack nothing moves. */
 	if (!async_has_moved(slot) || (!slot->async.box && !about->by_object))
@@ -46,7 +37,9 @@ static __noinline __u64 async_machine(struct watch_slot *slot, const struct asyn
 	if (!box)
 		return 0;
 	machine = box + offset;
-	if (!async_is_itself(box, machine, about))
+	/* Of a call that is over, the runtime may have cleared it. */
+	task = async_word(machine + about->task_at);
+	if (task && task != box)
 		return 0;
 	slot->async.box = box;
 	return machine;

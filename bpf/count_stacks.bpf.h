@@ -56,13 +56,6 @@ __noinline int merge_frame(struct walk *walk, __u32 number)
 	return 1;
 }
 
-/* Before the walk. */
-static __always_inline void merge_begin(struct walk *walk)
-{
-	walk->key = (struct stack_key){ merge_secret[0], merge_secret[1] };
-	walk->hashed = 0;
-}
-
 /* The frame that was just walked into walk->key, if those before are in it. */
 __noinline int merge_note(struct walk *walk)
 {

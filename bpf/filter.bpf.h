@@ -261,15 +261,6 @@ static __always_inline __u64 filter_call(const bpf_user_pt_regs_t *ctx, __u32 si
 	return verdict;
 }
 
-/* What is not told in the end is undecided. */
-static __always_inline __u32 filter_run(struct watch_slot *slot, __u32 first, __u32 count)
-{
-	watch_prepare(slot, first, count);
-	slot->verdict = WATCH_UNDECIDED;
-	watch_run(slot);
-	return slot->verdict;
-}
-
 /* What is known of a call that ends now; without @ctx it has no result. */
 static __noinline int filter_fill(struct watch_slot *slot, const bpf_user_pt_regs_t *ctx,
 				  __u64 filter, __u64 took_ns)
@@ -297,12 +288,16 @@ static __always_inline struct watch_slot *filter_claim_end(__u32 site)
 	return slot;
 }
 
+/* What is not told in the end is undecided. */
 static __always_inline __u32 filter_run_end(struct watch_slot *slot)
 {
-	return filter_run(slot,
-			  slot->program.first + slot->program.filter_count +
-				  slot->program.entry_count + slot->program.exit_count,
-			  slot->program.filter_exit_count);
+	watch_prepare(slot,
+		      slot->program.first + slot->program.filter_count + slot->program.entry_count +
+			      slot->program.exit_count,
+		      slot->program.filter_exit_count);
+	slot->verdict = WATCH_UNDECIDED;
+	watch_run(slot);
+	return slot->verdict;
 }
 
 /* What the filter of @call, that was open when it began, says by its end. It is counted. */

@@ -226,12 +226,6 @@ static __noinline int count_by_value(const bpf_user_pt_regs_t *ctx, __u32 site)
 	return 0;
 }
 
-/* Of --trace: a thread is kept from the first call of a root on. */
-static __always_inline bool may_begin(const struct timed_site *timed)
-{
-	return !trace_calls || (timed && timed->root);
-}
-
 /* It is followed to its end; what its end is to decide is in its place already. */
 static __noinline int push_call(struct timed_thread *thread, struct timed_site *timed,
 				__u64 stack_pointer, __u64 by, __u64 ready_and_site)
@@ -288,7 +282,8 @@ static __noinline __u32 begin_call(__u64 id, const struct registers *regs, __u32
 				   const bpf_user_pt_regs_t *ctx)
 {
 	struct timed_site *timed = bpf_map_lookup_elem(&timed_sites, &site);
-	struct timed_thread *thread = thread_with_calls(id, may_begin(timed));
+	/* Of --trace: a thread is kept from the first call of a root on. */
+	struct timed_thread *thread = thread_with_calls(id, !trace_calls || (timed && timed->root));
 	__u32 ready = timed ? latency_ready(timed) : 0, at_once = 0;
 	__u64 by;
 

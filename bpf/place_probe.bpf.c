@@ -202,7 +202,8 @@ static __always_inline bool send_with_stack(struct walk *walk, struct registers 
 	/* When it was is told of what is sent: the clock takes as long as two frames. */
 	if (merge_stacks) {
 		fill_all_but_time(&walk->event, site, tgid, tid);
-		merge_begin(walk);
+		walk->key = (struct stack_key){ merge_secret[0], merge_secret[1] };
+		walk->hashed = 0;
 	} else {
 		fill_hit(&walk->event, site, tgid, tid);
 	}

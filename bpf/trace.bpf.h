@@ -31,20 +31,6 @@ static __always_inline bool is_trace_wanted(bool is_root, __u32 fate, __u64 took
 	return hits_taken < max_hits;
 }
 
-static __always_inline void fill_traced(struct hit_event *event, const struct timed_thread *thread,
-					__u32 fate, __u64 took_ns)
-{
-	__u32 missed = thread->trace.missed;
-
-	event->duration_ns = took_ns;
-	event->stack_end = STACK_TRUNCATED;
-	event->trace = thread->trace.number;
-	event->ended = thread->trace.ended;
-	event->traced.depth = (thread->depth - 1) & (LATENCY_DEPTH - 1);
-	event->traced.fate = fate;
-	event->traced.missed = missed < 0xffff ? missed : 0xffff;
-}
-
 static __noinline int count_lost(__u32 site)
 {
 	struct site_counters *count = counters_of(site);
@@ -59,6 +45,7 @@ __noinline int trace_send(struct timed_thread *thread, __u32 fate, __u64 took_ns
 {
 	const struct timed_call *call = thread ? innermost(thread) : NULL;
 	struct hit_event *event;
+	__u32 missed;
 	__u64 ids;
 
 	if (!call)
@@ -69,7 +56,14 @@ __noinline int trace_send(struct timed_thread *thread, __u32 fate, __u64 took_ns
 	ids = target_ids(bpf_get_current_pid_tgid());
 	fill_hit(event, call->site, ids >> 32, (__u32)ids);
 	event->entered_ns = call->entered_ns;
-	fill_traced(event, thread, fate, took_ns);
+	missed = thread->trace.missed;
+	event->duration_ns = took_ns;
+	event->stack_end = STACK_TRUNCATED;
+	event->trace = thread->trace.number;
+	event->ended = thread->trace.ended;
+	event->traced.depth = (thread->depth - 1) & (LATENCY_DEPTH - 1);
+	event->traced.fate = fate;
+	event->traced.missed = missed < 0xffff ? missed : 0xffff;
 	bpf_ringbuf_submit(event, wakeup_flags());
 	return 0;
 }
