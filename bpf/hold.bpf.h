@@ -8,7 +8,6 @@
 #ifndef BPF_HOLD_BPF_H
 #define BPF_HOLD_BPF_H
 
-#include "bpf/follow.h"
 #include "bpf/runtime.bpf.h"
 
 enum { HOLD_TURNS_MAX = 1 << 23 /* all that bpf_loop() does */ };

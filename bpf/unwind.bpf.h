@@ -11,7 +11,6 @@
 #define BPF_UNWIND_BPF_H
 
 #include "bpf/count_stacks.bpf.h"
-#include "bpf/walk.bpf.h"
 
 /*
  * What was found before, by the low bits of the address. Anyone writes it at any time, so each is

@@ -7,8 +7,6 @@
 #ifndef BPF_UNWIND_RUN_BPF_H
 #define BPF_UNWIND_RUN_BPF_H
 
-#include "bpf/walk.bpf.h"
-
 enum {
 	WALK_AT_ONCE = 32,
 	WALK_FEW_AT_ONCE = 8, /* where there is no room for so many */
