@@ -310,14 +310,6 @@ __noinline int async_left(__u64 number)
 	return 0;
 }
 
-/* Is there anything to be told of a call that is one of these? */
-static __always_inline bool async_has_news(struct watch_slot *slot)
-{
-	if (slow_ns && slot->values.async_ns < slow_ns)
-		slot->values.async_news &= ~ASYNC_ENDED;
-	return slot->values.async_news;
-}
-
 /*
  * In the target, where the collector says that it has done, or that it begins. Threads that run
  * managed code stand still.

@@ -185,11 +185,6 @@ static __always_inline bool has_row(struct unwind_frame frame)
 	return frame.rule > UNWIND_V8;
 }
 
-static __always_inline __u64 tag_of(const struct walk *walk, __u64 pc, __u64 bits)
-{
-	return pc ^ bits ^ walk->tag;
-}
-
 /* How this frame is left. */
 static __always_inline struct unwind_frame frame_of(struct walk *walk)
 {
@@ -200,7 +195,7 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 		return frame_at_entry;
 	known = &known_frames[known_key(pc)];
 	found.bits = *(volatile __u64 *)&known->bits;
-	if (*(volatile __u64 *)&known->tag == tag_of(walk, pc, found.bits))
+	if (*(volatile __u64 *)&known->tag == (pc ^ found.bits ^ walk->tag))
 		return found.frame;
 	found.frame = search_frame(walk, pc);
 	/* No call returns to a function's beginning: this stack is makecontext()'s or the like. */
@@ -208,7 +203,7 @@ static __always_inline struct unwind_frame frame_of(struct walk *walk)
 	    has_row(search_frame(walk, walk->pc)))
 		found.frame = (struct unwind_frame){ .rule = UNWIND_OUTERMOST };
 	*(volatile __u64 *)&known->bits = found.bits;
-	*(volatile __u64 *)&known->tag = tag_of(walk, pc, found.bits);
+	*(volatile __u64 *)&known->tag = pc ^ found.bits ^ walk->tag;
 	return found.frame;
 }
 

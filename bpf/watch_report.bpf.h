@@ -32,7 +32,9 @@ static __always_inline bool watch_complete(struct watch_slot *slot)
 		return false;
 	/* Steps are not told, but what there is to be said of the whole. */
 	if (watch_async && slot->async.kind != ASYNC_NONE) {
-		if (!async_has_news(slot))
+		if (slow_ns && slot->values.async_ns < slow_ns)
+			slot->values.async_news &= ~ASYNC_ENDED;
+		if (!slot->values.async_news)
 			return false;
 	} else if (slow_ns && event->duration_ns < slow_ns) {
 		return false;
