@@ -176,12 +176,8 @@ static __always_inline void drop_unwound(struct timed_thread *thread, __u64 limi
 /* @make: it is kept if it is not yet. */
 static __always_inline struct timed_thread *thread_with_calls(__u64 id, bool make)
 {
-	struct timed_thread *thread = bpf_map_lookup_elem(&timed_threads, &id);
-
-	if (thread || !make)
-		return thread;
-	bpf_map_update_elem(&timed_threads, &id, &no_calls, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&timed_threads, &id);
+	return make ? find_or_add(&timed_threads, &id, &no_calls) :
+		      bpf_map_lookup_elem(&timed_threads, &id);
 }
 
 /* Of a value, by what is known at the entry. */

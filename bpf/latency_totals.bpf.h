@@ -33,12 +33,7 @@ static __always_inline struct latency_totals *totals_of(__u32 site, __u64 by)
 
 	if (latency_by == LATENCY_BY_SITE)
 		return bpf_map_lookup_elem(&site_totals, &site);
-	totals = bpf_map_lookup_elem(&latency_totals, &key);
-	if (totals)
-		return totals;
-	/* Another CPU may have been first. */
-	bpf_map_update_elem(&latency_totals, &key, &no_totals, BPF_NOEXIST);
-	totals = bpf_map_lookup_elem(&latency_totals, &key);
+	totals = find_or_add(&latency_totals, &key, &no_totals);
 	if (!totals)
 		__sync_fetch_and_add(&latency_losses.durations, 1);
 	return totals;
@@ -76,12 +71,8 @@ static __always_inline __u32 latency_bucket(__u64 ns)
 static __always_inline void count_bucket(__u32 site, __u64 by, __u32 bucket)
 {
 	struct latency_key key = { .by = by, .site = site, .bucket = bucket };
-	__u64 *count = bpf_map_lookup_elem(&latency_buckets, &key);
+	__u64 *count = find_or_add(&latency_buckets, &key, &no_count);
 
-	if (!count) {
-		bpf_map_update_elem(&latency_buckets, &key, &no_count, BPF_NOEXIST);
-		count = bpf_map_lookup_elem(&latency_buckets, &key);
-	}
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	else

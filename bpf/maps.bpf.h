@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How maps are declared. One of 1 entry gets its size before it is loaded; the comment beside that
- * says which.
+ * How maps are declared, and how something is kept in one. One of 1 entry gets its size before it is
+ * loaded; the comment beside that says which.
  */
 #ifndef BPF_MAPS_BPF_H
 #define BPF_MAPS_BPF_H
@@ -23,5 +23,17 @@
 /* One that place-probe maps into its memory as well. */
 #define SHARED_ARRAY(name, entries, value_type) \
 	MAP(name, ARRAY, entries, __u32, value_type, __uint(map_flags, BPF_F_MMAPABLE))
+
+/* What @map has for @key: @value from now on, if that was nothing. NULL: there is no room. */
+static __always_inline void *find_or_add(void *map, const void *key, const void *value)
+{
+	void *found = bpf_map_lookup_elem(map, key);
+
+	if (found)
+		return found;
+	/* Another CPU may have been first. */
+	bpf_map_update_elem(map, key, value, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
 
 #endif
