@@ -13,7 +13,6 @@
 #ifndef BPF_LATENCY_BPF_H
 #define BPF_LATENCY_BPF_H
 
-#include "bpf/latency.h"
 #include "bpf/latency_totals.bpf.h"
 
 /* Set before loading. */
@@ -273,6 +272,8 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 				__u64 stack_pointer, __u64 by, __u64 ready_and_site)
 {
 	struct timed_call *call = &thread->calls[thread->depth & (LATENCY_DEPTH - 1)];
+	struct watch_slot *slot;
+	__u64 entered_ns;
 
 	thread->depth++;
 	call->stack_pointer = stack_pointer;
@@ -282,9 +283,10 @@ static __noinline int push_call(struct timed_thread *thread, struct timed_site *
 	call->ready = ready_and_site >> 32;
 	if (timed->keeps_count)
 		__sync_fetch_and_add(&timed->under_way, 1);
-	call->entered_ns = bpf_ktime_get_ns();
-	if (watch_values)
-		watch_begun(by, call->entered_ns);
+	call->entered_ns = entered_ns = bpf_ktime_get_ns();
+	slot = watch_values ? watch_slot_of(by) : NULL;
+	if (slot)
+		slot->entered_ns = entered_ns;
 	return 0;
 }
 

@@ -16,8 +16,10 @@
 		__VA_ARGS__;                                \
 	} name SEC(".maps")
 
-#define NO_PREALLOC			     __uint(map_flags, BPF_F_NO_PREALLOC)
+/* Of those: entries are made as they come. */
+#define NO_PREALLOC __uint(map_flags, BPF_F_NO_PREALLOC)
 
+/* By a number. */
 #define ARRAY_MAP(name, entries, value_type) MAP(name, ARRAY, entries, __u32, value_type)
 
 /* One that place-probe maps into its memory as well. */

@@ -141,7 +141,6 @@ static __always_inline void count_call(struct site_counters *count)
 #include "bpf/async.bpf.h"
 #include "bpf/trace.bpf.h"
 #include "bpf/moving.bpf.h"
-#include "bpf/count_stacks.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /* Is this a hit to report? With a limit, exactly so many are. */

@@ -117,15 +117,6 @@ static __always_inline bool watch_keep(__u32 number, bool followed, bool filter)
 	return true;
 }
 
-/* Its call has begun then; 0 is none. */
-static __always_inline void watch_begun(__u64 number, __u64 entered_ns)
-{
-	struct watch_slot *slot = watch_slot_of(number);
-
-	if (slot)
-		slot->entered_ns = entered_ns;
-}
-
 /*
  * How long its call took is known, and whether it was @within another; false: nothing is kept of
  * it.
