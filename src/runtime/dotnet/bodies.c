@@ -176,7 +176,7 @@ static int find_exits(struct dotnet_search *search, const struct jit_body *jit, 
 static int find_osr_exits(struct dotnet_search *search, const struct jit_body *jit)
 {
 	const struct dotnet *dotnet = search->dotnet;
-	struct exits more = { 0 };
+	_cleanup_(exits_deinit) struct exits more = { 0 };
 	int result = 0;
 
 	for (size_t i = 0; !jit->final && i < jit->method->body_count && result == 0; i++) {
@@ -191,7 +191,6 @@ static int find_osr_exits(struct dotnet_search *search, const struct jit_body *j
 		if (result == 0)
 			result = exits_add(&search->exits, &more, search->err);
 	}
-	exits_deinit(&more);
 	return result;
 }
 

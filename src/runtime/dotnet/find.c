@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vector.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/jit.h"
@@ -144,14 +145,13 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 /* -ENOMEM. */
 static int list_stubs(struct search *search)
 {
-	struct method_name name = { 0 };
-	int result = 0;
+	_cleanup_(method_name_deinit) struct method_name name = { 0 };
 	size_t count = search->jit->method_count;
 
 	search->stubs = calloc(count + 1, sizeof(*search->stubs));
 	if (!search->stubs)
 		return -ENOMEM;
-	for (size_t i = 0; i < count && result == 0; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct jit_method *method = &search->jit->methods[i];
 		const struct clr_module *module = jit_stub_module(search->jit, method);
 		struct stub *stub = &search->stubs[search->stub_count];
@@ -160,13 +160,11 @@ static int list_stubs(struct search *search)
 			continue;
 		(void)jit_method_name(search->jit, method, &name);
 		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
-		if (stub->params)
-			search->stub_count++;
-		else
-			result = -ENOMEM;
+		if (!stub->params)
+			return -ENOMEM;
+		search->stub_count++;
 	}
-	method_name_deinit(&name);
-	return result;
+	return 0;
 }
 
 /* A P/Invoke goes by a stub, if it has no code of its own. */
@@ -362,7 +360,7 @@ static void search_deinit(struct search *search)
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
 		bool nested, dotnet_match_fn fn, void *ctx, struct error *err)
 {
-	struct search search = {
+	_cleanup_(search_deinit) struct search search = {
 		.images = images,
 		.jit = jit,
 		.fn = fn,
@@ -383,17 +381,14 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 		if (search.code->r2r && pattern_wants_image(pattern, search.code->name))
 			result = r2r_each_body(search.code->r2r, match_instance, &search);
 	}
-	if (result == 0)
-		result = emit_uninstantiated(&search);
-	search_deinit(&search);
-	return result;
+	return result ? result : emit_uninstantiated(&search);
 }
 
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
 			 unsigned int what, struct pattern *pattern, bool nested,
 			 dotnet_match_fn fn, void *ctx, struct error *err)
 {
-	struct search search = {
+	_cleanup_(search_deinit) struct search search = {
 		.images = images,
 		.what = what,
 		.fn = fn,
@@ -409,7 +404,6 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 	search.code = image;
 	if (result == 0 && what & FIND_INSTANCES && image->r2r)
 		result = r2r_each_body(image->r2r, match_instance, &search);
-	search_deinit(&search);
 	return result;
 }
 
