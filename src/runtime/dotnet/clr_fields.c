@@ -8,9 +8,6 @@ enum {
 
 	OBJECT_BYTES = 16, /* of BaseSize: the sync block's word and the MethodTable */
 
-	TABLE_COMPONENTS = 1u << 31, /* flags of a MethodTable, as clr_type.c has them */
-	TABLE_COMPONENT_BYTES = 0xffff,
-
 	/* A FieldDesc: its table, then two words. */
 	FIELD_BYTES = 16,
 	FIELD_WORDS = 8,
@@ -82,7 +79,6 @@ bool clr_shape_read(const struct clr *clr, uint64_t table, struct clr_shape *sha
 {
 	struct look look = look_into(clr->memory);
 	uint64_t class = class_of(clr, &look, table);
-	uint32_t flags = clr_u32(clr, &look, table, TABLE_FLAGS);
 	uint32_t base = clr_u32(clr, &look, table, TABLE_BASE_SIZE);
 	uint32_t padding = clr_u8(clr, &look, class, CLASS_PADDING);
 	uint32_t all = instance_fields(clr, &look, class), inherited = 0;
@@ -92,8 +88,6 @@ bool clr_shape_read(const struct clr *clr, uint64_t table, struct clr_shape *sha
 		.fields = clr_u64(clr, &look, class, CLASS_FIELDS),
 		.size = base > padding ? base - padding : 0,
 	};
-	if (flags & TABLE_COMPONENTS)
-		shape->element_size = flags & TABLE_COMPONENT_BYTES;
 	if (shape->parent)
 		inherited = instance_fields(clr, &look, class_of(clr, &look, shape->parent));
 	shape->field_count = all - inherited;

@@ -12,11 +12,10 @@
 #include "runtime/dotnet/clr.h"
 
 struct clr_shape {
-	uint64_t parent;       /* MethodTable; 0: none */
-	uint64_t fields;       /* the FieldDescs of its own */
-	uint32_t field_count;  /* of instances, without those that are inherited */
-	uint32_t size;	       /* of an instance's fields in bytes, with those that are */
-	uint32_t element_size; /* of an array; else 0 */
+	uint64_t parent;      /* MethodTable; 0: none */
+	uint64_t fields;      /* the FieldDescs of its own */
+	uint32_t field_count; /* of instances, without those that are inherited */
+	uint32_t size;	      /* of an instance's fields in bytes, with those that are */
 };
 
 struct clr_field_row {

@@ -179,16 +179,10 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 
 static void read_mark(struct walk *walk, struct code_body *body)
 {
-	switch (code_body_read(walk->clr, body)) {
-	case CODE_IS_BODY:
-		add_body(walk, &walk->bodies, body);
-		break;
-	case CODE_IS_STUB:
-		walk->heaps->stubs++;
-		break;
-	default:
-		add_body(walk, &walk->doubtful, body);
-	}
+	enum code_kind kind = code_body_read(walk->clr, body);
+
+	if (kind != CODE_IS_STUB)
+		add_body(walk, kind == CODE_IS_BODY ? &walk->bodies : &walk->doubtful, body);
 }
 
 /* A body that was being made is whole by now; of one that is no more the mark may stay for good. */

@@ -67,7 +67,6 @@ struct code_heaps {
 	struct code_image *images;
 	size_t image_count;
 	size_t image_capacity;
-	size_t stubs;
 	size_t unreadable; /* heaps and parts of the map that changed while they were read */
 };
 
