@@ -265,9 +265,7 @@ static int create(struct runtime **out, struct target *target, const struct runt
 
 	if (!dotnet)
 		return error_set(err, -ENOMEM, "no memory to look for .NET in the target");
-	dotnet->runtime.ops = &dotnet_ops;
-	dotnet->target = target;
-	dotnet->others = others;
+	*dotnet = (struct dotnet){ .runtime.ops = &dotnet_ops, .target = target, .others = others };
 	*out = &dotnet->runtime;
 	return 0;
 }

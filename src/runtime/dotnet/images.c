@@ -215,11 +215,6 @@ bool dotnet_is_pe(struct span bytes)
 	return bytes.size >= 2 && bytes.start[0] == 'M' && bytes.start[1] == 'Z';
 }
 
-static bool is_elf(struct span bytes)
-{
-	return bytes.size >= 4 && memcmp(bytes.start, "\177ELF", 4) == 0;
-}
-
 static bool is_assembly_name(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -277,7 +272,7 @@ int dotnet_images_add(struct dotnet_images *images, const struct dotnet_source *
 {
 	if (dotnet_is_pe(source->bytes))
 		return add_image(images, source, source->name, source->bytes, 0, err);
-	if (is_elf(source->bytes))
+	if (source->bytes.size >= 4 && memcmp(source->bytes.start, "\177ELF", 4) == 0)
 		return add_bundle(images, source, err);
 	return 0;
 }

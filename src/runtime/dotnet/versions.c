@@ -77,10 +77,9 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 	versions->hash_entries += size;
 	entries = calloc(size, sizeof(*entries));
 	out->pairs = calloc(size, sizeof(*out->pairs));
-	if (entries && out->pairs)
-		look_copy_once(&look, table, entries, size * sizeof(*entries));
-	else
-		look.bad = true;
+	if (!entries || !out->pairs)
+		return;
+	look_copy_once(&look, table, entries, size * sizeof(*entries));
 	for (uint32_t i = 0; i < size && !look.bad; i++) {
 		struct clr_pair *pair = &out->pairs[out->count];
 		struct look at_entry = look;
@@ -92,7 +91,7 @@ static void read_hash(struct clr_versions *versions, uint64_t hash,
 		if (key_of(clr, &at_entry, entries[i], &pair->key) && !at_entry.bad)
 			out->count++;
 	}
-	if (out->pairs && out->count)
+	if (out->count)
 		qsort(out->pairs, out->count, sizeof(*out->pairs), by_leading_number);
 }
 
