@@ -45,20 +45,6 @@ void jit_destroy(struct jit *jit)
 	free(jit);
 }
 
-struct by_desc {
-	uint64_t desc;
-	uint32_t body;
-};
-
-static int compare_desc(const void *left, const void *right)
-{
-	const struct by_desc *a = left, *b = right;
-
-	if (a->desc != b->desc)
-		return a->desc < b->desc ? -1 : 1;
-	return a->body < b->body ? -1 : a->body > b->body;
-}
-
 /* What the runtime's metadata says of a method's bodies. */
 static void read_versions(struct jit *jit, struct clr_versions *versions, struct jit_method *method)
 {
@@ -93,9 +79,9 @@ static bool is_clear(const struct jit *jit, const struct jit_method *method)
 	return true;
 }
 
-/* The method of the bodies [first, end) of @order; false if it cannot be read. */
-static bool read_method(struct jit *jit, struct clr_versions *versions, const struct by_desc *order,
-			size_t first, size_t end)
+/* The method of the bodies [first, end) of @order, by MethodDesc; false if it cannot be read. */
+static bool read_method(struct jit *jit, struct clr_versions *versions,
+			const struct sorted_place *order, size_t first, size_t end)
 {
 	struct jit_method *method = &jit->methods[jit->method_count];
 
@@ -103,18 +89,18 @@ static bool read_method(struct jit *jit, struct clr_versions *versions, const st
 		.first_body = (uint32_t)first,
 		.body_count = (uint32_t)(end - first),
 	};
-	if (!clr_method_read(&jit->clr, &jit->types, order[first].desc, &method->is))
+	if (!clr_method_read(&jit->clr, &jit->types, order[first].number, &method->is))
 		return false;
 	read_versions(jit, versions, method);
 	jit->method_count++;
 	return true;
 }
 
-static size_t end_of_method(const struct jit *jit, const struct by_desc *order, size_t first)
+static size_t end_of_method(const struct jit *jit, const struct sorted_place *order, size_t first)
 {
 	size_t end = first + 1;
 
-	while (end < jit->body_count && order[end].desc == order[first].desc)
+	while (end < jit->body_count && order[end].number == order[first].number)
 		end++;
 	return end;
 }
@@ -124,7 +110,7 @@ static size_t end_of_method(const struct jit *jit, const struct by_desc *order, 
  * lies together in memory. Those that cannot be read are counted, and skipped by a second pass.
  */
 static void read_methods(struct jit *jit, struct clr_versions *versions,
-			 const struct by_desc *order)
+			 const struct sorted_place *order)
 {
 	for (size_t first = 0, end; first < jit->body_count; first = end) {
 		end = end_of_method(jit, order, first);
@@ -137,7 +123,8 @@ static void read_methods(struct jit *jit, struct clr_versions *versions,
  * A body was found before its method was read, and some pages were read before either: what was
  * published in between makes no sense until it is read again.
  */
-static void read_again(struct jit *jit, struct clr_versions *versions, const struct by_desc *order)
+static void read_again(struct jit *jit, struct clr_versions *versions,
+		       const struct sorted_place *order)
 {
 	size_t known = jit->method_count;
 
@@ -147,7 +134,7 @@ static void read_again(struct jit *jit, struct clr_versions *versions, const str
 	}
 	for (size_t first = 0, end; jit->unreadable && first < jit->body_count; first = end) {
 		end = end_of_method(jit, order, first);
-		if (!bsearch(&order[first].desc, jit->methods, known, sizeof(*jit->methods),
+		if (!bsearch(&order[first].number, jit->methods, known, sizeof(*jit->methods),
 			     by_leading_number) &&
 		    read_method(jit, versions, order, first, end))
 			jit->unreadable -= end - first;
@@ -164,9 +151,9 @@ static bool all_clear(const struct jit *jit)
 }
 
 /* @read methods by the runtime's metadata as it is now. */
-static void read_now(struct jit *jit, const struct by_desc *order,
+static void read_now(struct jit *jit, const struct sorted_place *order,
 		     void (*read)(struct jit *jit, struct clr_versions *versions,
-				  const struct by_desc *order))
+				  const struct sorted_place *order))
 {
 	struct clr_versions versions;
 
@@ -176,7 +163,7 @@ static void read_now(struct jit *jit, const struct by_desc *order,
 	clr_versions_deinit(&versions);
 }
 
-static void judge_bodies(struct jit *jit, const struct by_desc *order)
+static void judge_bodies(struct jit *jit, const struct sorted_place *order)
 {
 	read_now(jit, order, read_methods);
 	if (all_clear(jit))
@@ -188,7 +175,7 @@ static void judge_bodies(struct jit *jit, const struct by_desc *order)
 static int make_bodies(struct jit *jit, struct error *err)
 {
 	const struct code_heaps *heaps = &jit->heaps;
-	_cleanup_free_ struct by_desc *order = calloc(heaps->count + 1, sizeof(*order));
+	_cleanup_free_ struct sorted_place *order = calloc(heaps->count + 1, sizeof(*order));
 
 	jit->bodies = calloc(heaps->count + 1, sizeof(*jit->bodies));
 	jit->methods = calloc(heaps->count + 1, sizeof(*jit->methods));
@@ -196,7 +183,7 @@ static int make_bodies(struct jit *jit, struct error *err)
 	if (!order || !jit->bodies || !jit->methods || !jit->body_numbers)
 		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
 	for (size_t i = 0; i < heaps->count; i++) {
-		order[i] = (struct by_desc){ heaps->bodies[i].method_desc, (uint32_t)i };
+		order[i] = (struct sorted_place){ heaps->bodies[i].method_desc, i };
 		jit->bodies[i] = (struct jit_body){
 			.start = heaps->bodies[i].start,
 			.size = heaps->bodies[i].size,
@@ -204,9 +191,10 @@ static int make_bodies(struct jit *jit, struct error *err)
 		};
 	}
 	jit->body_count = heaps->count;
-	qsort(order, heaps->count, sizeof(*order), compare_desc);
+	if (!sorted_places(order, heaps->count))
+		return error_set(err, -ENOMEM, "no memory for the target's run-time code");
 	for (size_t i = 0; i < heaps->count; i++)
-		jit->body_numbers[i] = order[i].body;
+		jit->body_numbers[i] = (uint32_t)order[i].at;
 	judge_bodies(jit, order);
 	return 0;
 }
