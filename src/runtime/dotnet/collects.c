@@ -19,8 +19,6 @@ enum {
 	FIRST_ELEMENT = 16, /* of an array */
 };
 
-static const char unknown[] = "where the runtime's collector is done is not known";
-
 /* The function; 0: it is not known. */
 static uint64_t find_function(const struct clr *clr)
 {
@@ -62,7 +60,7 @@ const char *dotnet_collects(const struct runtime *runtime, code_place_fn fn, voi
 	const struct target_file *file = row ? target_find_file(dotnet->target, row) : NULL;
 
 	if (!file || !mapping_is_file_code(row))
-		return unknown;
+		return "where the runtime's collector is done is not known";
 	fn(ctx, file->number, mapping_offset(row, (struct address){ function }), 0);
 	return NULL;
 }

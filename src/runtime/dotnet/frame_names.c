@@ -268,16 +268,10 @@ static void name_known_method(struct dotnet_names *names, const struct raw_frame
 
 static enum frame_kind kind_of(const struct perf_map_row *row)
 {
-	switch (row->kind) {
-	case MAPPARSE_KIND_METHOD:
-		return FRAME_DOTNET;
-	case MAPPARSE_KIND_STUB:
-		return FRAME_STUB;
-	case MAPPARSE_KIND_JS:
-		return FRAME_V8;
-	default:
-		return FRAME_NATIVE;
-	}
+	return row->kind == MAPPARSE_KIND_METHOD ? FRAME_DOTNET :
+	       row->kind == MAPPARSE_KIND_STUB	 ? FRAME_STUB :
+	       row->kind == MAPPARSE_KIND_JS	 ? FRAME_V8 :
+						   FRAME_NATIVE;
 }
 
 /* If the runtime writes a perf map. */

@@ -17,8 +17,6 @@ enum {
 	NAME_MAX_BYTES = 4096,
 };
 
-static const char dynamic_class[] = "dynamicClass";
-
 static uint64_t chunk_of(const struct clr *clr, struct look *look, uint64_t desc)
 {
 	uint8_t index = clr_u8(clr, look, desc, METHOD_CHUNK_INDEX);
@@ -81,7 +79,7 @@ void clr_method_short_name(const struct clr *clr, const struct clr_method *metho
 
 	method_name_clear(name);
 	if (method->dynamic) {
-		text_add(&name->type, dynamic_class);
+		text_add(&name->type, "dynamicClass");
 		look_string(&look, clr_u64(clr, &look, method->desc, DYNAMIC_NAME), NAME_MAX_BYTES,
 			    &name->name);
 		if (look.bad) {

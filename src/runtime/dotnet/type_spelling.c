@@ -71,7 +71,7 @@ static void read_brackets(struct spelled_type *type, const char *name, size_t le
 	}
 }
 
-static void read_part(struct spelled_type *type, const char *name, size_t length)
+void spelled_type_read(struct spelled_type *type, const char *name, size_t length)
 {
 	char last = length ? name[length - 1] : '\0';
 
@@ -86,11 +86,6 @@ static void read_part(struct spelled_type *type, const char *name, size_t length
 		type->kind = SPELLED_FUNCTION;
 	else
 		type->length = length;
-}
-
-void spelled_type_read(struct spelled_type *type, const char *name)
-{
-	read_part(type, name, strlen(name));
 }
 
 static void add_csharp(struct text *out, const char *name, size_t length, unsigned int depth);
@@ -155,7 +150,7 @@ static void add_csharp(struct text *out, const char *name, size_t length, unsign
 		text_add_char(out, '?');
 		return;
 	}
-	read_part(&type, name, length);
+	spelled_type_read(&type, name, length);
 	if (type.kind == SPELLED_NAMED) {
 		add_named(out, name, &type, depth + 1);
 	} else if (type.kind == SPELLED_FUNCTION) {

@@ -24,7 +24,7 @@ struct spelled_type {
 	size_t args_length;
 };
 
-void spelled_type_read(struct spelled_type *type, const char *name);
+void spelled_type_read(struct spelled_type *type, const char *name, size_t length);
 
 /* What is in the brackets that @name, of @length bytes, ends with; NULL: it ends with none. */
 const char *spelled_in_brackets(const char *name, size_t length, size_t *inside);

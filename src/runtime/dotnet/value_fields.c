@@ -210,8 +210,6 @@ static const struct value_member task_states[] = {
 	{ "Created", 0 },
 };
 
-static const char task_of_nothing[] = "System.Threading.Tasks.VoidTaskResult";
-
 /* That one of the types that it derives from which has that open name; NULL: it does not. */
 static const struct clr_type *find_base(struct type_maker *maker, uint64_t handle, const char *open)
 {
@@ -258,7 +256,7 @@ static void make_task(struct type_maker *maker, struct value_type *type, uint64_
 		base = find_base(maker, handle, "System.Threading.Tasks.Task");
 	if (!own || !base || !fields || !state || flags->type->kind != VALUE_SIGNED)
 		return;
-	if (strcmp(base->args, task_of_nothing) == 0)
+	if (strcmp(base->args, "System.Threading.Tasks.VoidTaskResult") == 0)
 		result = NULL;
 	state->members = task_states;
 	state->member_count = sizeof(task_states) / sizeof(task_states[0]);

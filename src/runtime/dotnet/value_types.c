@@ -328,7 +328,7 @@ static const struct value_type *make(struct type_maker *maker, const char *name,
 {
 	struct spelled_type spelled;
 
-	spelled_type_read(&spelled, name);
+	spelled_type_read(&spelled, name, strlen(name));
 	switch (spelled.kind) {
 	case SPELLED_POINTER:
 	case SPELLED_FUNCTION:
@@ -396,7 +396,7 @@ static const struct value_type *make_object(struct type_maker *maker, uint64_t h
 		return NULL;
 	clr_type_add_name(&maker->jit->types, handle, &name);
 	maker->near = clr_module_metadata(clr_type->module);
-	spelled_type_read(&subject.spelled, text_chars(&name));
+	spelled_type_read(&subject.spelled, text_chars(&name), name.length);
 	if (subject.spelled.kind != SPELLED_NAMED ||
 	    (!subject.spelled.args && spelled_keyword(text_chars(&name), name.length)))
 		return type_maker_named(maker, text_chars(&name));

@@ -302,16 +302,12 @@ static enum il_size_class il_size(const struct subject *subject)
 /* What the JIT itself decided, and wrote down nowhere: a huge method is not optimised. */
 static enum tier optimized_or_not(const struct subject *subject, enum tier optimized)
 {
+	enum il_size_class size;
+
 	if (subject->versions->clr->layout.class_init_is_minopt && is_class_init(subject))
 		return TIER_MINOPT;
-	switch (il_size(subject)) {
-	case IL_SMALL:
-		return optimized;
-	case IL_HUGE:
-		return TIER_MINOPT;
-	default:
-		return TIER_UNKNOWN;
-	}
+	size = il_size(subject);
+	return size == IL_SMALL ? optimized : size == IL_HUGE ? TIER_MINOPT : TIER_UNKNOWN;
 }
 
 /* @kept: the runtime has used it, which it does not with code that the JIT would not optimise. */
