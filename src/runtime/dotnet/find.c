@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/vector.h"
 #include "runtime/dotnet/identity.h"
 #include "runtime/dotnet/jit.h"
@@ -145,13 +144,14 @@ static int emit_definition(struct search *search, const struct dotnet_image *ima
 /* -ENOMEM. */
 static int list_stubs(struct search *search)
 {
-	_cleanup_(method_name_deinit) struct method_name name = { 0 };
+	struct method_name name = { 0 };
+	int result = 0;
 	size_t count = search->jit->method_count;
 
 	search->stubs = calloc(count + 1, sizeof(*search->stubs));
 	if (!search->stubs)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && result == 0; i++) {
 		const struct jit_method *method = &search->jit->methods[i];
 		const struct clr_module *module = jit_stub_module(search->jit, method);
 		struct stub *stub = &search->stubs[search->stub_count];
@@ -160,11 +160,13 @@ static int list_stubs(struct search *search)
 			continue;
 		(void)jit_method_name(search->jit, method, &name);
 		*stub = (struct stub){ method, module->image, strdup(text_chars(&name.params)) };
-		if (!stub->params)
-			return -ENOMEM;
-		search->stub_count++;
+		if (stub->params)
+			search->stub_count++;
+		else
+			result = -ENOMEM;
 	}
-	return 0;
+	method_name_deinit(&name);
+	return result;
 }
 
 /* A P/Invoke goes by a stub, if it has no code of its own. */
@@ -360,7 +362,7 @@ static void search_deinit(struct search *search)
 int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct pattern *pattern,
 		bool nested, dotnet_match_fn fn, void *ctx, struct error *err)
 {
-	_cleanup_(search_deinit) struct search search = {
+	struct search search = {
 		.images = images,
 		.jit = jit,
 		.fn = fn,
@@ -381,14 +383,17 @@ int dotnet_find(const struct dotnet_images *images, struct jit *jit, struct patt
 		if (search.code->r2r && pattern_wants_image(pattern, search.code->name))
 			result = r2r_each_body(search.code->r2r, match_instance, &search);
 	}
-	return result ? result : emit_uninstantiated(&search);
+	if (result == 0)
+		result = emit_uninstantiated(&search);
+	search_deinit(&search);
+	return result;
 }
 
 int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet_image *image,
 			 unsigned int what, struct pattern *pattern, bool nested,
 			 dotnet_match_fn fn, void *ctx, struct error *err)
 {
-	_cleanup_(search_deinit) struct search search = {
+	struct search search = {
 		.images = images,
 		.what = what,
 		.fn = fn,
@@ -404,6 +409,7 @@ int dotnet_find_in_image(const struct dotnet_images *images, const struct dotnet
 	search.code = image;
 	if (result == 0 && what & FIND_INSTANCES && image->r2r)
 		result = r2r_each_body(image->r2r, match_instance, &search);
+	search_deinit(&search);
 	return result;
 }
 

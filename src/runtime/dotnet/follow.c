@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "bpf/follow.h"
 #include "base/vector.h"
@@ -264,7 +263,7 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 {
 	const struct searching *searching = ctx;
 	struct body_code codes[BODY_PARTS_MAX];
-	_cleanup_(exits_deinit) struct exits exits = { 0 };
+	struct exits exits = { 0 };
 	struct method_body body;
 	int result = 0;
 
@@ -280,7 +279,10 @@ static int on_body(const struct dotnet_match *match, void *ctx)
 		return 0;
 	if (searching->search->timed)
 		result = r2r_find_exits(&exits, &match->image->pe, &match->body, searching->err);
-	return result ? result : searching->fn(&body, searching->ctx);
+	if (result == 0)
+		result = searching->fn(&body, searching->ctx);
+	exits_deinit(&exits);
+	return result;
 }
 
 static int search_bodies(const struct searching *searching, const struct dotnet_image *image,
