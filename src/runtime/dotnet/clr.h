@@ -9,8 +9,6 @@
 #include "runtime/dotnet/layout.h"
 #include "target/memory.h"
 
-struct error;
-
 struct clr {
 	struct memory *memory; /* borrowed */
 	struct layout layout;

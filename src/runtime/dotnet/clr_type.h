@@ -12,8 +12,6 @@
 
 #include "runtime/dotnet/clr_module.h"
 
-struct method_name;
-
 struct clr_type {
 	uint64_t handle;		 /* first: base/sorted.h */
 	const struct clr_module *module; /* that defines it; NULL for arrays, pointers and such */

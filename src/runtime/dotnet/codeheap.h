@@ -17,7 +17,6 @@
 #include "image/space.h"
 
 struct dotnet_image;
-struct error;
 
 enum {
 	/* RangeSectionMap: a tree of tables over bits 17 to 56 of an address. */

@@ -16,8 +16,6 @@
 #include "image/cursor.h"
 #include "image/space.h"
 
-struct error;
-
 struct jit_compiler {
 	struct file_offset entry; /* an instruction that a uprobe costs little on */
 	struct file_offset exit;  /* the `ret` */

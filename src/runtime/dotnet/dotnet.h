@@ -14,7 +14,6 @@
 #include "runtime/dotnet/runtime.h"
 #include "runtime/runtime.h"
 
-struct target;
 struct type_index;
 struct target_files;
 

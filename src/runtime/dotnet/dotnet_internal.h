@@ -8,7 +8,6 @@
 #include "runtime/dotnet/find.h"
 
 struct dotnet_lines;
-struct follow_shared;
 struct frame;
 struct runtime_code;
 

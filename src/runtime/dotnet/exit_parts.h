@@ -10,7 +10,6 @@
 #include "image/space.h"
 
 struct clr;
-struct error;
 struct pe;
 struct r2r_body;
 

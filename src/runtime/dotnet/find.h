@@ -15,13 +15,8 @@
 #include "runtime/dotnet/r2r.h"
 #include "runtime/runtime.h"
 
-struct error;
 struct jit;
 struct jit_body;
-struct metadata;
-struct method_name;
-struct pattern;
-struct text;
 
 enum dotnet_match_kind {
 	MATCH_BODY,	    /* a precompiled body */

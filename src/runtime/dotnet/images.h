@@ -13,8 +13,6 @@
 #include "runtime/dotnet/r2r.h"
 #include "image/pe.h"
 
-struct error;
-
 /* The file number of an image that is in no file: it lies in memory only. */
 #define DOTNET_NO_FILE SIZE_MAX
 

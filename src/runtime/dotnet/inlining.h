@@ -13,10 +13,8 @@
 
 struct dotnet_images;
 struct dotnet_inlining;
-struct error;
 struct method_id;
 struct method_inliners;
-struct text;
 
 /*
  * List what the images say; they must be linked, and outlive the result. A damaged table is

@@ -12,7 +12,6 @@
 #include "method/body.h"
 
 struct dotnet_runtime;
-struct error;
 
 struct jit_method {
 	struct clr_method is; /* first, with its MethodDesc: base/sorted.h */

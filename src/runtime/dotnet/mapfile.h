@@ -10,9 +10,6 @@
 #include "runtime/dotnet/images.h"
 #include "mapparse/mapparse.h"
 
-struct error;
-struct method_name;
-
 struct mapfile {
 	char *name; /* as the user gave it, for people */
 	int fd;	    /* owned */
