@@ -327,10 +327,7 @@ static const struct value_type any_object = {
 	.size = POINTER_BYTES,
 };
 
-/*
- * Of an object of which it is only known at run time what it is: the first words, since the runtime
- * puts references there. What turns out to be none is not looked at.
- */
+/* The first words, as the runtime puts references there; what is none is not looked at. */
 void capture_words(struct program *program, struct capture *capture, const struct place *at,
 		   unsigned int level)
 {

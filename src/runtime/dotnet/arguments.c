@@ -253,7 +253,9 @@ static int begin(struct dotnet *dotnet, struct type_maker *maker, struct value_t
 	};
 	if (!dotnet->types)
 		return -ENOMEM;
-	type_index_refresh(dotnet->types);
+	/* The target's memory may have changed. */
+	if (dotnet->jit)
+		memory_forget(dotnet->jit->clr.memory);
 	return 0;
 }
 

@@ -57,12 +57,6 @@ void type_index_destroy(struct type_index *index)
 	free(index);
 }
 
-void type_index_refresh(struct type_index *index)
-{
-	if (*index->jit)
-		memory_forget((*index->jit)->clr.memory);
-}
-
 /* Never 0: see sorted_up_to(). */
 static uint64_t hash_of(const char *name, size_t length)
 {

@@ -49,9 +49,6 @@ struct type_place {
 struct type_index *type_index_create(const struct dotnet_images *images, struct jit *const *jit);
 void type_index_destroy(struct type_index *index);
 
-/* The target's memory may have changed. */
-void type_index_refresh(struct type_index *index);
-
 /*
  * Where the type of the open @name, of @length bytes, is defined, as a module with @near means it.
  * False if no image has it.

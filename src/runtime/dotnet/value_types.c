@@ -169,7 +169,6 @@ static const struct value_type *make_enum(struct type_maker *maker, const struct
 	return type->size ? type : unknown(maker, subject->name, "an enum without a size");
 }
 
-/* A class that is reached by so many others is known by its name only. */
 bool type_maker_is_far(const struct type_maker *maker)
 {
 	return maker->references >= REFERENCES_MAX;
