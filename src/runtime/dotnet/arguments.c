@@ -150,14 +150,6 @@ static const struct value_type *this_type(struct type_maker *maker, struct asked
 	return type_maker_named(maker, text_chars(&name));
 }
 
-/*
- * The runtime passes which instantiation it is where the code is shared and `this` does not tell.
- */
-static bool has_context(const struct asked *asked)
-{
-	return asked->shared && (asked->method_args.count || !asked->has_this || asked->of_value);
-}
-
 static const char *parameter_name(struct type_maker *maker, const struct asked *asked, uint32_t i,
 				  uint16_t *flags)
 {
@@ -226,7 +218,9 @@ static bool read_slots(struct type_maker *maker, struct asked *asked, struct pla
 		places->lost = signature->result.type->kind == VALUE_UNKNOWN;
 	else if (places_in_buffer(places, signature->result.type))
 		convention_skip(&places->taken);
-	if (has_context(asked) && !place_context(maker, asked, places, signature))
+	/* Which instantiation it is, where the code is shared and `this` does not tell. */
+	if (asked->shared && (asked->method_args.count || !asked->has_this || asked->of_value) &&
+	    !place_context(maker, asked, places, signature))
 		return false;
 	for (uint32_t i = 0; i < asked->params; i++) {
 		uint16_t flags;

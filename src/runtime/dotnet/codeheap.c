@@ -177,14 +177,6 @@ static void add_body(struct walk *walk, struct bodies *to, const struct code_bod
 		to->count < BODIES_MAX && !vector_add(&to->list, &to->count, &to->capacity, *body);
 }
 
-static void read_mark(struct walk *walk, struct code_body *body)
-{
-	enum code_kind kind = code_body_read(walk->clr, body);
-
-	if (kind != CODE_IS_STUB)
-		add_body(walk, kind == CODE_IS_BODY ? &walk->bodies : &walk->doubtful, body);
-}
-
 /* A body that was being made is whole by now; of one that is no more the mark may stay for good. */
 static void read_doubtful(struct walk *walk)
 {
@@ -210,6 +202,7 @@ static void read_unit(struct walk *walk, const struct code_heap *heap, size_t in
 			.mark_at = heap->nibbles + index * sizeof(unit),
 			.mark_shift = (uint8_t)nibble_shift(i),
 		};
+		enum code_kind kind;
 
 		if (!nibble)
 			continue;
@@ -218,7 +211,10 @@ static void read_unit(struct walk *walk, const struct code_heap *heap, size_t in
 			walk->heaps->unreadable += walk->marks == BODIES_MAX + 1;
 			return;
 		}
-		read_mark(walk, &body);
+		kind = code_body_read(walk->clr, &body);
+		if (kind != CODE_IS_STUB)
+			add_body(walk, kind == CODE_IS_BODY ? &walk->bodies : &walk->doubtful,
+				 &body);
 	}
 }
 
