@@ -7,7 +7,6 @@
 #include "image/pe.h"
 #include "runtime/dotnet/codeheap.h"
 #include "runtime/dotnet/r2r.h"
-#include "target/memory.h"
 
 size_t exit_parts_precompiled(const struct pe *pe, const struct r2r_body *body,
 			      struct exit_part parts[EXITS_PARTS_MAX])

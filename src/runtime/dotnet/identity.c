@@ -3,7 +3,6 @@
 #include "runtime/dotnet/identity.h"
 
 #include "runtime/dotnet/images.h"
-#include "runtime/dotnet/metadata.h"
 #include "runtime/dotnet/pinvoke.h"
 
 /* ECMA-335 II.23.1.11 */

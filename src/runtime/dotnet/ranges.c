@@ -4,7 +4,6 @@
  * single-file executable, and in memory only. All other code may be the runtime's by now.
  */
 #include "code/unwind_info.h"
-#include "runtime/dotnet/clr.h"
 #include "runtime/dotnet/dotnet_internal.h"
 #include "runtime/dotnet/memory_image.h"
 #include "target/target.h"

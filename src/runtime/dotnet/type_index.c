@@ -13,7 +13,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "runtime/dotnet/clr_fields.h"
-#include "runtime/dotnet/images.h"
 #include "runtime/dotnet/jit.h"
 
 enum {

@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "runtime/dotnet/clr_fields.h"
 #include "runtime/dotnet/jit.h"
-#include "runtime/dotnet/signature.h"
 #include "runtime/dotnet/type_index.h"
 #include "runtime/dotnet/type_spelling.h"
 
