@@ -81,7 +81,7 @@ const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t a
 }
 
 struct walk {
-	void (*fn)(const struct clr_module *module, void *ctx);
+	clr_module_fn fn;
 	void *ctx;
 };
 
@@ -93,8 +93,7 @@ static void visit(const void *node, VISIT which, void *ctx)
 		walk->fn(*(const struct clr_module *const *)node, walk->ctx);
 }
 
-void clr_modules_each(const struct clr_modules *modules,
-		      void (*fn)(const struct clr_module *module, void *ctx), void *ctx)
+void clr_modules_each(const struct clr_modules *modules, clr_module_fn fn, void *ctx)
 {
 	struct walk walk = { fn, ctx };
 

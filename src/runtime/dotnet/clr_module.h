@@ -46,7 +46,7 @@ const struct metadata *clr_module_metadata(const struct clr_module *module);
 const struct clr_module *clr_module_find(struct clr_modules *modules, uint64_t at);
 
 /* Call @fn for each that has been asked for so far. */
-void clr_modules_each(const struct clr_modules *modules,
-		      void (*fn)(const struct clr_module *module, void *ctx), void *ctx);
+typedef void (*clr_module_fn)(const struct clr_module *module, void *ctx);
+void clr_modules_each(const struct clr_modules *modules, clr_module_fn fn, void *ctx);
 
 #endif

@@ -249,8 +249,7 @@ bool r2r_is_call_thunk(const struct r2r *r2r, struct rva rva)
 	return rva.value >= thunks.rva.value && rva.value - thunks.rva.value < thunks.size;
 }
 
-void r2r_set_references(struct r2r *r2r,
-			const struct metadata *(*find)(const char *name, void *ctx), void *ctx)
+void r2r_set_references(struct r2r *r2r, r2r_find_fn find, void *ctx)
 {
 	r2r->find_assembly = find;
 	r2r->find_ctx = ctx;

@@ -68,8 +68,8 @@ const struct metadata *r2r_metadata(const struct r2r *r2r, uint32_t component);
  * names their types by rows of their metadata. @find gives it by simple name, or NULL;
  * without it those types are spelled "?".
  */
-void r2r_set_references(struct r2r *r2r,
-			const struct metadata *(*find)(const char *name, void *ctx), void *ctx);
+typedef const struct metadata *(*r2r_find_fn)(const char *name, void *ctx);
+void r2r_set_references(struct r2r *r2r, r2r_find_fn find, void *ctx);
 
 /* Of the assemblies that the image refers to; NULL if it has none of its own. */
 struct metadata *r2r_manifest(const struct r2r *r2r);
@@ -94,8 +94,8 @@ struct r2r_body {
  * else ends the walk and is returned. An entry that does not parse is passed over and
  * counted in r2r_damaged().
  */
-int r2r_each_body(const struct r2r *r2r, int (*fn)(const struct r2r_body *body, void *ctx),
-		  void *ctx);
+typedef int (*r2r_body_fn)(const struct r2r_body *body, void *ctx);
+int r2r_each_body(const struct r2r *r2r, r2r_body_fn fn, void *ctx);
 
 /* The body of a MethodDef that is not an instantiation. 1 if there is one, 0 if not, -EBADMSG. */
 int r2r_find_method(const struct r2r *r2r, uint32_t component, uint32_t method_rid,

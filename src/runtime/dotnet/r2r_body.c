@@ -23,7 +23,7 @@ enum {
 
 struct body_walk {
 	const struct r2r *r2r;
-	int (*fn)(const struct r2r_body *body, void *ctx);
+	r2r_body_fn fn;
 	void *ctx;
 
 	/* Methods come in the order of their rows, so one look-up serves a whole type. */
@@ -124,8 +124,7 @@ static int visit_body(const struct r2r_entry *entry, void *ctx)
 	return walk->fn(&body, walk->ctx);
 }
 
-int r2r_each_body(const struct r2r *r2r, int (*fn)(const struct r2r_body *body, void *ctx),
-		  void *ctx)
+int r2r_each_body(const struct r2r *r2r, r2r_body_fn fn, void *ctx)
 {
 	struct body_walk walk = {
 		.r2r = r2r,

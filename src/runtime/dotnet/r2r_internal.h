@@ -103,7 +103,7 @@ struct r2r {
 	struct metadata *manifest;	   /* owned; NULL if the image has none */
 	uint32_t component_count;
 	struct r2r_component *components;
-	const struct metadata *(*find_assembly)(const char *name, void *ctx);
+	r2r_find_fn find_assembly;
 	void *find_ctx;
 	struct r2r_learnt *learnt;
 };
