@@ -45,20 +45,20 @@ NEEDS_NONE = {
     "that name the values that there are": ["--%s takes %s, not '%s'"],
     "that are made of others": ["", "%s", "%s: %s", "%s: %s; %s", "lower bound: %s", "lost: %N %s",
                                 "%s '%s%.*s%s': at character %zu %s",
-                                "process %d (%s): %s", "%s: %N bad rows in all", "%s%s"],
+                                "process %d (%s): %s", "%s: %N bad row%s in all", "%s%s"],
     "that nobody is told, since the lines of the script itself are shown in their place": [
         "the source map is not understood: %s"],
     "that say how it goes": [
         "a probe takes the target about %s at an entry and %s at an exit; *", "attached *",
         "asking the servers of DEBUGINFOD_URLS for debug files", "serving %s",
         "mapped 0x%N-*", "asked for: %s", "%N hits of %d (%s)%s%s", "recorded at *",
-        "removing the probes takes about %u s", "%s [[]%s] at 0x%N: *", "%s is loaded: %u sites, *",
-        "%zu compilations followed: *", "longest hold %N us", "%zu bod%s moved to uprobes",
+        "removing the probes takes about %u s", "%s [[]%s] at 0x%N: *", "%s is loaded: %u site%s, *",
+        "%zu compilation%s followed: *", "longest hold %N us", "%zu bod%s moved to uprobes",
         "its mapping of code compiled at run time is private until the end, *", "%N hits in %.1f s%s%s",
-        "%N hits found the kernel's table of stacks full, *", "%N calls ended that had begun before *",
-        "no .NET runtime, %zu files", ".NET %u.%u.%u%s, *", "%s: %s, %N methods of %s",
-        "%s: %N methods stand where *", "%s: %N methods have another name *", "%s:%N: %s", "V8 %u.%u.%u.%u in %s",
-        "%zu asynchronous methods are followed as a whole", "what was compiled last keeps its debug registers: %s"],
+        "%N hit%s found the kernel's table of stacks full, *", "%N call%s ended that had begun before *",
+        "no .NET runtime, %zu file%s", ".NET %u.%u.%u%s, *", "%s: %s, %N method%s of %s",
+        "%s: %N method%s where no *", "%s: %N method%s another name *", "%s:%N: %s", "V8 %u.%u.%u.%u in %s",
+        "%zu asynchronous method%s followed as a whole", "what was compiled last keeps its debug registers: %s"],
     "that say which name is missing: the lines after it have the closest names, and the last one what to do": [
         "no method matches '%s'%s", "and it is no method's name: %s"],
 }

@@ -45,6 +45,17 @@ static inline const char *text_chars(const struct text *t)
 	return t->chars ? t->chars : "";
 }
 
+/* What a word ends with that is counted: "%zu probe%s"; and the verb behind it. */
+static inline const char *text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static inline const char *text_are(uint64_t count)
+{
+	return count == 1 ? "is" : "are";
+}
+
 static inline bool text_ok(const struct text *t)
 {
 	return !t->failed;

@@ -43,7 +43,7 @@ static void describe_inlining(const struct output *output, const struct output_s
 		text_add(out, "; ");
 	if (!count)
 		return;
-	text_printf(out, "inlined into %zu precompiled method%s: ", count, count == 1 ? "" : "s");
+	text_printf(out, "inlined into %zu precompiled method%s: ", count, text_plural(count));
 	output_add_inliners(site->inlined_into, count, out);
 	if (count > output_inliners_shown(output))
 		text_add(out, " (-v shows all)");

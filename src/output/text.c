@@ -358,7 +358,8 @@ static void add_notes(struct text *to, const struct output_traced *call, bool ha
 static void add_missing(struct text *to, uint64_t count, const char *why)
 {
 	if (count)
-		text_printf(to, "        [%" PRIu64 " calls are missing: %s]\n", count, why);
+		text_printf(to, "        [%" PRIu64 " call%s missing: %s]\n", count,
+			    count == 1 ? " is" : "s are", why);
 }
 
 static void write_trace(struct output *output, const struct output_trace *trace)
@@ -435,7 +436,8 @@ static void write_counts(struct output *output, const struct output_count *count
 			silent++;
 	}
 	if (silent)
-		fprintf(output->to, "%12s  (%zu more methods without a call)\n", "0", silent);
+		fprintf(output->to, "%12s  (%zu more method%s without a call)\n", "0", silent,
+			text_plural(silent));
 	fputc('\n', output->to);
 }
 

@@ -247,7 +247,8 @@ void session_async_add(struct session *session)
 			use_site(session, i, method, &about);
 	}
 	if (methods != async->method_count && session->options->verbose)
-		log_print("%zu asynchronous methods are followed as a whole", async->method_count);
+		log_print("%zu asynchronous method%s followed as a whole", async->method_count,
+			  async->method_count == 1 ? " is" : "s are");
 	capture_sweep_async(session->capture);
 }
 

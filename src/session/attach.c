@@ -410,9 +410,9 @@ static void log_attached(struct session *session)
 		log_print("attached 0 sites to %d (%s): code is probed as it comes up%s",
 			  session->pid, comm, text_chars(&not_probed));
 	else
-		log_print("attached %zu site%s to %d (%s) by %s%s", attached,
-			  attached == 1 ? "" : "s", session->pid, comm,
-			  capture_means(session->capture), text_chars(&not_probed));
+		log_print("attached %zu site%s to %d (%s) by %s%s", attached, text_plural(attached),
+			  session->pid, comm, capture_means(session->capture),
+			  text_chars(&not_probed));
 	if (plan->timed)
 		log_costs(session);
 }

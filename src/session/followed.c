@@ -12,6 +12,7 @@
 #include "bpf/follow.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "runtime/runtime.h"
 #include "follow/follow.h"
 #include "probe/breakpoint_event.h"
@@ -264,8 +265,8 @@ static void log_note(const struct session *session, const struct follow_note *no
 				"gave its debug register to another");
 		break;
 	case NOTE_UPROBES:
-		log_print("%s is loaded: %u sites, held for %" PRIu64 " us%s", site->image,
-			  note->count, note->took_ns / NS_PER_US,
+		log_print("%s is loaded: %u site%s, held for %" PRIu64 " us%s", site->image,
+			  note->count, text_plural(note->count), note->took_ns / NS_PER_US,
 			  note->timed_out ? " (too late)" : "");
 		break;
 	default:
@@ -301,10 +302,10 @@ void followed_log_times(const struct session *session)
 
 	if (times.count)
 		log_print(
-			"%zu compilations followed: from compiled to probed and let go median %" PRIu64
+			"%zu compilation%s followed: from compiled to probed and let go median %" PRIu64
 			" us, 99 %% %" PRIu64 " us, longest %" PRIu64 " us",
-			times.count, times.median_ns / NS_PER_US, times.p99_ns / NS_PER_US,
-			times.max_ns / NS_PER_US);
+			times.count, text_plural(times.count), times.median_ns / NS_PER_US,
+			times.p99_ns / NS_PER_US, times.max_ns / NS_PER_US);
 	if (times.longest_hold_ns)
 		log_print("longest hold %" PRIu64 " us", times.longest_hold_ns / NS_PER_US);
 }

@@ -89,8 +89,9 @@ void session_log_registers_wanted(const struct session *session)
 		return;
 	breakpoint_users_tell(0, 0, users);
 	log_print(
-		"the commands need %d debug register%s, and %d are free now: %s; end what has them, or list fewer methods",
-		wanted, wanted == 1 ? "" : "s", free_registers, users);
+		"the commands need %d debug register%s, and %d %s free now: %s; end what has them, or list fewer methods",
+		wanted, text_plural((uint64_t)wanted), free_registers,
+		text_are((uint64_t)free_registers), users);
 }
 
 bool session_had_no_register(const struct session *session, struct error *err)

@@ -100,18 +100,21 @@ void session_log_runtimes(const struct session *session, enum runtime_topic topi
 static void log_resolution(struct session *session)
 {
 	const struct target_files *files = &session->target.files;
+	unsigned long missing;
 	const struct runtime_log summary = { .line = log_summary, .ctx = &session->target.process };
 
 	session_log_runtimes(session, RUNTIME_LOG_UNREADABLE);
 	if (files->unreadable)
 		log_print(
 			"%zu file%s of the target cannot be read, so methods may be missing (see whether root may read them): the first: %s",
-			files->unreadable, files->unreadable == 1 ? "" : "s",
+			files->unreadable, text_plural(files->unreadable),
 			files->first_error ? files->first_error->text : "?");
-	if (sigbus_missing_pages())
+	missing = sigbus_missing_pages();
+	if (missing)
 		log_print(
-			"%lu pages of the target's files were truncated away while they were read: start the target anew, its files are not what it runs",
-			sigbus_missing_pages());
+			"%lu page%s of the target's files %s truncated away while %s read: start the target anew, its files are not what it runs",
+			missing, text_plural(missing), missing == 1 ? "was" : "were",
+			missing == 1 ? "it was" : "they were");
 	if (session->options->verbose)
 		runtimes_log(&session->resolution.runtimes, RUNTIME_LOG_SUMMARY, &summary);
 }
@@ -168,8 +171,9 @@ static int make_plan(struct session *session, struct error *err)
 	session_log_runtimes(session, RUNTIME_LOG_NAMES);
 	if (changed)
 		log_print(
-			"%zu bodies were thrown away by the target while their names were read: run again if one is missing",
-			changed);
+			"%zu bod%s thrown away by the target while %s names were read: run again if one is missing",
+			changed, changed == 1 ? "y was" : "ies were",
+			changed == 1 ? "its" : "their");
 	if (plan_lacks_registers(&session->plan) && uprobe_shared_works(NULL) == 1)
 		result = resolution_use_uprobes(&session->resolution, &session->plan, err);
 	else if (session_wants_remap(session))
@@ -252,8 +256,8 @@ static enum exit_status check_plan(const struct session *session, struct error *
 		suggested = true;
 	}
 	if (unmatched > UNMATCHED_SHOWN && !all)
-		log_print("nor does anything match %zu more patterns (-v names them)",
-			  unmatched - UNMATCHED_SHOWN);
+		log_print("nor does anything match %zu more pattern%s (-v names them)",
+			  unmatched - UNMATCHED_SHOWN, text_plural(unmatched - UNMATCHED_SHOWN));
 	if (matched || session->options->wait)
 		return EXIT_STATUS_OK;
 	if (session->asked.methods.count == 0)
@@ -309,7 +313,7 @@ enum session_event session_refuse_unplaceable(struct session *session, struct er
 		log_print("%s: %s; %s", plan->sites[i].method, reason_text(plan->sites[i].reason),
 			  reason_next(plan->sites[i].reason));
 	error_fill(err, "%zu method%s matched, but none can be probed (--list shows all)",
-		   plan->count, plan->count == 1 ? "" : "s");
+		   plan->count, text_plural(plan->count));
 	return session_fail(session, EXIT_STATUS_UNPLACEABLE);
 }
 

@@ -188,8 +188,11 @@ int session_plan_remap(struct session *session, struct error *err)
 	plan_give_registers(&session->plan, BREAKPOINTS_MAX);
 	if (choice.fileless && is_worth_telling(session))
 		log_print(
-			"%zu bodies compiled at run time are in plain memory, where no uprobe can be (W^X is off): they have debug registers, as far as there are (--share has all take turns)",
-			choice.fileless);
+			"%zu bod%s in plain memory, where no uprobe can be (W^X is off): %s debug registers, as far as there are (--share has all take turns)",
+			choice.fileless,
+			choice.fileless == 1 ? "y compiled at run time is" :
+					       "ies compiled at run time are",
+			choice.fileless == 1 ? "it has" : "they have");
 	else if (choice.open && is_asked_for(session))
 		log_print(
 			"%zu of %zu bodies compiled at run time are on pages that the runtime may still write to: %s",
@@ -247,8 +250,7 @@ void session_log_private(size_t probes, const struct inject_outcome *outcome)
 {
 	log_print(
 		"its mapping of code compiled at run time is private until the end, for %zu probe%s: one thread of it was stopped for %llu us",
-		probes, probes == 1 ? "" : "s",
-		(unsigned long long)(outcome->stopped_ns / NS_PER_US));
+		probes, text_plural(probes), (unsigned long long)(outcome->stopped_ns / NS_PER_US));
 }
 
 int session_make_private(struct session *session, struct error *err)
@@ -333,8 +335,9 @@ int session_share_again(struct session *session, struct error *err)
 	late = capture_forget_copies(session->capture);
 	if (late)
 		log_print(
-			"%llu threads have not waited until the probes were gone: they may have run code that was not as it should be (docs/safety.md says what that means)",
-			(unsigned long long)late);
+			"%llu thread%s not waited until the probes were gone: %s may have run code that was not as it should be (docs/safety.md says what that means)",
+			(unsigned long long)late, late == 1 ? " has" : "s have",
+			late == 1 ? "it" : "they");
 	private_code_destroy(session->remap.code);
 	session->remap.code = NULL;
 	return result;

@@ -70,15 +70,18 @@ static void log_stacks(const struct output_stacks *stacks)
 			    stacks->ends[end], stack_end_name(end));
 	}
 	if (cut)
-		log_print("%" PRIu64 " of %" PRIu64 " stacks do not go to the thread's start: %s "
+		log_print("%" PRIu64 " of %" PRIu64 " stack%s %s not go to the thread's start: %s "
 			  "(docs/limits.md says why that can be; --max-frames has room for more)",
-			  cut, all, text_chars(&reasons));
+			  cut, all, text_plural(all), cut == 1 ? "does" : "do",
+			  text_chars(&reasons));
 	if (stacks && stacks->guessed)
 		log_print(
 			"%" PRIu64
-			" frames were found by frame pointers, for want of unwind information: callers "
-			"may be missing before them (run again, now that their code is loaded)",
-			stacks->guessed);
+			" frame%s found by frame pointers, for want of unwind information: callers "
+			"may be missing before %s (run again, now that %s code is loaded)",
+			stacks->guessed, stacks->guessed == 1 ? " was" : "s were",
+			stacks->guessed == 1 ? "it" : "them",
+			stacks->guessed == 1 ? "its" : "their");
 }
 
 static void log_evicted(const struct session *session)
@@ -100,8 +103,8 @@ static void log_unmerged(const struct session *session)
 
 	if (count && session->options->verbose)
 		log_print("%" PRIu64
-			  " hits found the kernel's table of stacks full, and were sent one by one",
-			  count);
+			  " hit%s found the kernel's table of stacks full, and %s sent one by one",
+			  count, text_plural(count), count == 1 ? "was" : "were");
 }
 
 /* What the last counts had no room for comes too late for the other losses. */
@@ -111,9 +114,9 @@ static bool log_left_out(const struct session *session, uint64_t known)
 
 	if (left_out)
 		log_print("lost: %" PRIu64
-			  " calls are in no series of the output, for want of room (--memory gives "
+			  " call%s in no series of the output, for want of room (--memory gives "
 			  "more)",
-			  left_out);
+			  left_out, left_out == 1 ? " is" : "s are");
 	return left_out;
 }
 
@@ -194,8 +197,9 @@ static void log_undecided(const struct session *session, const struct output_uns
 
 	if (!why && session->options->filter_types)
 		why = session->thrown.why_not;
-	log_print("%s: %" PRIu64 " calls are undecided%s%s (leave --if out to see them)",
-		  filtered->method, filtered->undecided, why ? ": " : "", why ? why : "");
+	log_print("%s: %" PRIu64 " call%s undecided%s%s (leave --if out to see %s)",
+		  filtered->method, filtered->undecided, filtered->undecided == 1 ? " is" : "s are",
+		  why ? ": " : "", why ? why : "", filtered->undecided == 1 ? "it" : "them");
 }
 
 static void log_filtered(const struct session *session, const struct output_unshown *filtered)
@@ -223,7 +227,8 @@ static void log_filtered(const struct session *session, const struct output_unsh
 		named++;
 	}
 	if (methods > named)
-		log_print("and so are calls of %zu more methods (-v names them)", methods - named);
+		log_print("and so are calls of %zu more method%s (-v names them)", methods - named,
+			  text_plural(methods - named));
 }
 
 /* What was lost, and what is traced ------------------------------------------------------------ */
@@ -351,7 +356,7 @@ void session_write_traced(struct session *session)
 enum exit_status session_write_report(struct session *session, struct error *err)
 {
 	_cleanup_(verdict_deinit) struct verdict verdict = { 0 };
-	uint64_t calls, left_out = session->output.left_out;
+	uint64_t calls, orphans, left_out = session->output.left_out;
 	const struct output_stacks *stacks =
 		session->stacks.tables ? &session->stacks.totals : NULL;
 	bool counting = !options_report_hits(session->options);
@@ -367,12 +372,14 @@ enum exit_status session_write_report(struct session *session, struct error *err
 		  count ? "" : "; nothing lost");
 	for (size_t i = 0; i < count; i++)
 		log_print("lost: %" PRIu64 " %s", losses[i].output.count, losses[i].sentence);
-	if (capture_latency_losses(session->capture).orphans)
+	orphans = capture_latency_losses(session->capture).orphans;
+	if (orphans)
 		log_print(
 			"%" PRIu64
-			" calls ended that had begun before all their probes were there, and were not "
+			" call%s ended that had begun before all %s probes were there, and %s not "
 			"timed",
-			(uint64_t)capture_latency_losses(session->capture).orphans);
+			orphans, text_plural(orphans), orphans == 1 ? "its" : "their",
+			orphans == 1 ? "was" : "were");
 	shed = collect_shed(session);
 	log_shed(shed);
 	session_values_log(session);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/sorted.h"
+#include "base/text.h"
 #include "base/tree.h"
 #include "base/vector.h"
 #include "bpf/event.h"
@@ -245,13 +246,15 @@ void session_traces_log(const struct session *session)
 	if (traces->incomplete)
 		log_print(
 			"%" PRIu64
-			" of the traces are not complete, as each of them says (ask for fewer --calls, or a larger --buffer)",
-			traces->incomplete);
+			" of the traces %s not complete, as each of them says (ask for fewer --calls, or a larger --buffer)",
+			traces->incomplete, text_are(traces->incomplete));
 	if (traces->no_memory)
 		log_print("%" PRIu64
-			  " traces are not shown for want of memory (ask for fewer --calls)",
-			  traces->no_memory);
+			  " trace%s not shown for want of memory (ask for fewer --calls)",
+			  traces->no_memory, traces->no_memory == 1 ? " is" : "s are");
 	if (traces->thread_count)
-		log_print("%zu traces had not ended, and are not shown (-d gives them more time)",
-			  traces->thread_count);
+		log_print("%zu trace%s had not ended, and %s not shown (-d gives %s more time)",
+			  traces->thread_count, text_plural(traces->thread_count),
+			  text_are(traces->thread_count),
+			  traces->thread_count == 1 ? "it" : "them");
 }

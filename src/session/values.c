@@ -457,5 +457,7 @@ void session_values_log(const struct session *session)
 				  method->name, method->why);
 	}
 	if (count > WHY_SHOWN && !all)
-		log_print("and so are %zu more methods (-v names them)", count - WHY_SHOWN);
+		log_print("and so %s %zu more method%s (-v names them)",
+			  text_are(count - WHY_SHOWN), count - WHY_SHOWN,
+			  text_plural(count - WHY_SHOWN));
 }

@@ -140,7 +140,7 @@ def test_a_misplaced_row_is_left_out(place_probe, app, tmp_path):
     path.write_text("\n".join(rows) + "\n")
     result = place_probe.run("-l", "--maps", path, app.pid, "Wrong.Place::M")
     assert result.code == 3
-    assert "1 methods stand where no function of counter.dll begins" in result.err
+    assert "1 method stands where no function of counter.dll begins" in result.err
     # The others are used all the same.
     beside = sites(place_probe.run("-l", "-j", "--maps", path, app.pid, KIND))
     assert beside[KIND]["names_from"][1:] == [str(path)]

@@ -204,7 +204,7 @@ static void write_trace(struct output *output)
 		.hit = &hit,
 		.calls = calls,
 		.count = sizeof(calls) / sizeof(calls[0]),
-		.missing = 4,
+		.missing = 1,
 		.not_followed = 5,
 		.left_out = 6,
 	};
@@ -229,13 +229,13 @@ UNIT_TEST(traces)
 	      "     0.90 us    A::c(), under way when the thread ended\n"
 	      "     3.30 ms  d, left by an exception or a jump\n"
 	      "     0.00 us  e x2, 2 not seen to end\n"
-	      "        [4 calls are missing: the ring buffer was full (--buffer makes it larger)]\n"
+	      "        [1 call is missing: the ring buffer was full (--buffer makes it larger)]\n"
 	      "        [5 calls are missing: too deep, or their exits had no probes when they began]\n"
 	      "        [6 calls are missing: there was no room for more in one trace]\n\n");
 	check_json(&json, write_trace,
 		   "{'type':'trace','time_ns':1001000,'pid':7,'tid':8,'comm':'shop',"
 		   "'method':'A::root()','tier':'r2r','duration_ns':12400000,"
-		   "'missing':4,'not_followed':5,'left_out':6,'root':"
+		   "'missing':1,'not_followed':5,'left_out':6,'root':"
 		   "{'method':'A::root()','calls':1,'took_ns':12400000,'self_ns':1100000,"
 		   "'unwound':0,'not_seen':0,'thread_ended':0,'children':["
 		   "{'method':'A::b\\'()','calls':3,'took_ns':8000000,'self_ns':7999100,"

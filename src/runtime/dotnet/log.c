@@ -34,7 +34,7 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 	if (images->problems)
 		tell(log,
 		     "%zu image%s of the target cannot be read in full, so methods may be missing (--maps takes them from a map): the first: %s",
-		     images->problems, images->problems == 1 ? "" : "s",
+		     images->problems, text_plural(images->problems),
 		     images->first_problem ? images->first_problem->text : "?");
 	if (dotnet->jit_problem)
 		tell(log,
@@ -42,45 +42,51 @@ static void log_unreadable(const struct dotnet *dotnet, const struct runtime_log
 		     dotnet->jit_problem->text);
 	if (images->compressed && !dotnet->jit)
 		tell(log,
-		     "%zu assemblies lie compressed in the target's executable; their code is not in any file, so it is not found; publish it without EnableCompressionInSingleFile",
-		     images->compressed);
+		     "%zu assembl%s compressed in the target's executable; %s code is not in any file, so it is not found; publish it without EnableCompressionInSingleFile",
+		     images->compressed, images->compressed == 1 ? "y lies" : "ies lie",
+		     images->compressed == 1 ? "its" : "their");
 	if (dotnet->jit && dotnet->jit->unreadable)
 		tell(log,
-		     "%zu parts of the code compiled at run time could not be read, since the target was changing them: run again if a method is missing",
-		     dotnet->jit->unreadable);
+		     "%zu part%s of the code compiled at run time could not be read, since the target was changing %s: run again if a method is missing",
+		     dotnet->jit->unreadable, text_plural(dotnet->jit->unreadable),
+		     dotnet->jit->unreadable == 1 ? "it" : "them");
 }
 
 static void log_summary(const struct dotnet *dotnet, const struct runtime_log *log)
 {
 	const struct dotnet_runtime *about = &dotnet->about;
 	size_t files = dotnet->target->files.count;
+	size_t bodies = dotnet->jit ? dotnet->jit->body_count : 0;
 
 	if (!dotnet->managed)
-		tell(log, "no .NET runtime, %zu files", files);
+		tell(log, "no .NET runtime, %zu file%s", files, text_plural(files));
 	else
 		tell(log,
-		     ".NET %u.%u.%u%s, %zu managed images of %zu files, %zu bodies compiled at run time",
+		     ".NET %u.%u.%u%s, %zu managed image%s of %zu file%s, %zu bod%s compiled at run time",
 		     about->major, about->minor, about->patch,
-		     about->single_file ? " in a single file" : "", dotnet->images.count, files,
-		     dotnet->jit ? dotnet->jit->body_count : 0);
+		     about->single_file ? " in a single file" : "", dotnet->images.count,
+		     text_plural(dotnet->images.count), files, text_plural(files), bodies,
+		     bodies == 1 ? "y" : "ies");
 }
 
 static void log_map(const struct mapfile *file, const struct runtime_log *log)
 {
 	if (file->bad_rows)
-		tell(log, "%s: %" PRIu64 " bad rows in all", file->name, file->bad_rows);
+		tell(log, "%s: %" PRIu64 " bad row%s in all", file->name, file->bad_rows,
+		     text_plural(file->bad_rows));
 	if (file->misplaced)
 		tell(log,
-		     "%s: %" PRIu64
-		     " methods stand where no function of %s begins, and are left out",
-		     file->name, file->misplaced, file->image->name);
+		     "%s: %" PRIu64 " method%s where no function of %s begins, and %s left out",
+		     file->name, file->misplaced, file->misplaced == 1 ? " stands" : "s stand",
+		     file->image->name, text_are(file->misplaced));
 	if (file->disagree)
-		tell(log,
-		     "%s: %" PRIu64 " methods have another name in %s itself, which is believed",
-		     file->name, file->disagree, file->image->name);
+		tell(log, "%s: %" PRIu64 " method%s another name in %s itself, which is believed",
+		     file->name, file->disagree, file->disagree == 1 ? " has" : "s have",
+		     file->image->name);
 	if (log->verbose)
-		tell(log, "%s: %s, %" PRIu64 " methods of %s", file->name,
-		     mapparse_format_name(file->format), file->rows, file->image->name);
+		tell(log, "%s: %s, %" PRIu64 " method%s of %s", file->name,
+		     mapparse_format_name(file->format), file->rows, text_plural(file->rows),
+		     file->image->name);
 }
 
 static void log_inlining(const struct dotnet *dotnet, const struct runtime_log *log)
@@ -101,7 +107,7 @@ static void log_lines(const struct dotnet *dotnet, const struct runtime_log *log
 
 	if (dotnet->others->symbols.count && pdbs->missed && !pdbs->in_symbols)
 		tell(log, "--symbols: of %zu PDB%s that were looked for none is there%s",
-		     pdbs->missed, pdbs->missed == 1 ? "" : "s",
+		     pdbs->missed, text_plural(pdbs->missed),
 		     log->verbose ? "" : " (-v says which and where)");
 	for (const char *end; log->verbose && (end = strchr(next, '\n')); next = end + 1)
 		tell(log, "%.*s (--symbols names more directories)", (int)(end - next), next);
