@@ -73,7 +73,7 @@ struct request_users {
 	char words[REQUEST_WORDS];
 };
 
-/* The file that is written as a whole (output/whole.c). */
+/* The file that is written as a whole (output/output.c). */
 struct request_publish {
 	struct request_answer answer;
 	uint32_t unused;

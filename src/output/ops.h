@@ -106,12 +106,6 @@ void output_add_losses(struct text *to, const struct output_loss *losses);
 /* Put @all out, in the place of all that was put out so before if it is a file. */
 void output_whole(struct output *output, const struct text *all);
 
-/*
- * Can there be such a file at @path? Or a negative errno, with @err set. What is no ordinary file,
- * such as a pipe, is written to as others write: not @is_file.
- */
-int output_try_whole(const char *path, bool *is_file, struct error *err);
-
 /* Put output->line out, and clear it; what there was no memory for is a failure to write. */
 void output_line(struct output *output);
 
