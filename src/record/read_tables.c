@@ -265,18 +265,14 @@ static void add_thread(struct read_tables *tables, struct cursor *c)
 void read_table_record(struct read_tables *tables, enum record_tag tag, struct cursor *c,
 		       bool managed)
 {
-	switch (tag) {
-	case RECORD_STRING:
-		add_string(tables, c);
-		break;
-	case RECORD_FRAME:
-		add_frame(tables, c);
-		break;
-	case RECORD_STACK:
+	static void (*const adders[])(struct read_tables * tables, struct cursor * c) = {
+		[RECORD_STRING] = add_string,
+		[RECORD_FRAME] = add_frame,
+		[RECORD_THREAD] = add_thread,
+	};
+
+	if (tag == RECORD_STACK)
 		add_stack(tables, c, managed);
-		break;
-	default:
-		add_thread(tables, c);
-		break;
-	}
+	else
+		adders[tag](tables, c);
 }
