@@ -15,30 +15,32 @@
 #include "output/ops.h"
 #include "screen/columns.h"
 
+static void drop_histogram(struct method_row *row)
+{
+	if (row->histogram)
+		free(row->histogram->linear);
+	free(row->histogram);
+	row->histogram = NULL;
+}
+
 static void row_deinit(struct method_row *row)
 {
 	free(row->name);
 	free(row->note);
-	if (row->histogram)
-		free(row->histogram->linear);
-	free(row->histogram);
+	drop_histogram(row);
 }
 
-static void forget_before(struct method_rows *rows)
+static void free_rows(struct method_row *list, size_t count)
 {
-	for (size_t i = 0; i < rows->before_count; i++)
-		free(rows->before[i].name);
-	free(rows->before);
-	rows->before = NULL;
-	rows->before_count = 0;
+	for (size_t i = 0; i < count; i++)
+		row_deinit(&list[i]);
+	free(list);
 }
 
 void method_rows_deinit(struct method_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		row_deinit(&rows->list[i]);
-	free(rows->list);
-	forget_before(rows);
+	free_rows(rows->list, rows->count);
+	free_rows(rows->before, rows->before_count);
 	*rows = (struct method_rows){ 0 };
 }
 
@@ -46,31 +48,23 @@ void method_rows_deinit(struct method_rows *rows)
 
 static int before_by_name(const void *left, const void *right)
 {
-	const struct method_rows_before *a = left, *b = right;
+	const struct method_row *a = left, *b = right;
 
 	return strcmp(a->name, b->name);
 }
 
 void method_rows_begin(struct method_rows *rows, uint64_t elapsed_ns)
 {
-	forget_before(rows);
-	rows->before = calloc(rows->count + 1, sizeof(*rows->before));
-	rows->failed = !rows->before;
-	for (size_t i = 0; i < rows->count; i++) {
-		struct method_row *row = &rows->list[i];
-
-		if (rows->before) {
-			rows->before[rows->before_count++] = (struct method_rows_before){
-				.name = row->name,
-				.calls = row->numbers[ROWS_CALLS],
-			};
-			row->name = NULL;
-		}
-		row_deinit(row);
-	}
-	if (rows->before)
+	free_rows(rows->before, rows->before_count);
+	rows->before = rows->list;
+	rows->before_count = rows->count;
+	for (size_t i = 0; i < rows->before_count; i++)
+		drop_histogram(&rows->before[i]);
+	if (rows->before_count)
 		qsort(rows->before, rows->before_count, sizeof(*rows->before), before_by_name);
-	rows->count = 0;
+	rows->list = NULL;
+	rows->count = rows->capacity = 0;
+	rows->failed = false;
 	rows->before_ns = rows->elapsed_ns;
 	rows->elapsed_ns = elapsed_ns;
 }
@@ -180,7 +174,7 @@ static uint64_t calls_before(struct method_rows *rows, const char *name)
 		if (rows->before[at].taken)
 			continue;
 		rows->before[at].taken = true;
-		return rows->before[at].calls;
+		return rows->before[at].numbers[ROWS_CALLS];
 	}
 	return 0;
 }

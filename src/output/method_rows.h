@@ -42,12 +42,7 @@ struct method_row {
 	 */
 	uint64_t numbers[ROWS_NAME];
 	struct histogram *histogram; /* a copy; NULL: it is not kept */
-};
-
-struct method_rows_before {
-	char *name;
-	uint64_t calls;
-	bool taken;
+	bool taken;		     /* of those before: one by now has its name */
 };
 
 /* All 0: no rows. */
@@ -55,7 +50,7 @@ struct method_rows {
 	struct method_row *list;
 	size_t count;
 	size_t capacity;
-	struct method_rows_before *before; /* by name */
+	struct method_row *before; /* those there were, by name, without histograms */
 	size_t before_count;
 	uint64_t elapsed_ns, before_ns;
 	bool failed; /* there was no memory for some */
