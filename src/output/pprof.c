@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/vector.h"
 #include "output/interned.h"
 #include "output/ops.h"
 #include "src/output/profile.pb-c.h"
@@ -268,12 +269,7 @@ static void put(struct writer *writer, const Pprof__Profile *part)
 {
 	size_t size = pprof__profile__get_packed_size(part);
 
-	if (size > writer->packed_capacity) {
-		free(writer->packed);
-		writer->packed = malloc(size);
-		writer->packed_capacity = writer->packed ? size : 0;
-	}
-	if (!writer->packed && size) {
+	if (!vector_reserve(&writer->packed, &writer->packed_capacity, size)) {
 		writer->failed = true;
 		return;
 	}

@@ -113,12 +113,7 @@ int blocks_write(struct block_writer *blocks, const char *bytes, size_t size)
 
 	if (size > RECORD_BLOCK_MAX_BYTES)
 		return -EFBIG;
-	if (bound > blocks->capacity) {
-		free(blocks->packed);
-		blocks->packed = malloc(bound);
-		blocks->capacity = blocks->packed ? bound : 0;
-	}
-	if (!blocks->packed)
+	if (!vector_reserve(&blocks->packed, &blocks->capacity, bound))
 		return -ENOMEM;
 	header = blocks->packed;
 	packed =
