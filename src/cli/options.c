@@ -151,6 +151,10 @@ static int apply(struct options *options, const struct entry *entry, const char 
 						      ['c'] = MODE_COUNT,
 						      ['f'] = MODE_FOLDED,
 						      [OPT_WATCH] = MODE_WATCH };
+	static const enum mode alone[ENTRY_CODES] = { [OPT_COMPLETE] = MODE_COMPLETE,
+						      [OPT_SELF_TEST] = MODE_SELF_TEST,
+						      ['V'] = MODE_VERSION,
+						      ['h'] = MODE_HELP };
 	static const char *const stacks[] = { "full", "managed", NULL };
 	static const char *const means[] = { "any", "multi", "perf", NULL };
 	uint64_t number = 0;
@@ -264,17 +268,8 @@ static int apply(struct options *options, const struct entry *entry, const char 
 		result = option_word(entry->name, value, means, &word, "multi, perf or any", err);
 		options->uprobe_by = (enum uprobe_by)word;
 		return result;
-	case OPT_COMPLETE:
-		options->mode = MODE_COMPLETE;
-		return 0;
-	case OPT_SELF_TEST:
-		options->mode = MODE_SELF_TEST;
-		return 0;
-	case 'V':
-		options->mode = MODE_VERSION;
-		return 0;
 	default:
-		options->mode = MODE_HELP;
+		options->mode = alone[entry->code];
 		return 0;
 	}
 }
