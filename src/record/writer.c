@@ -466,7 +466,6 @@ static void record_destroy(struct record *record)
 
 int record_close(struct record *record, struct error *err)
 {
-	struct error why = { .text = "" };
 	int result;
 
 	if (!record)
@@ -478,7 +477,7 @@ int record_close(struct record *record, struct error *err)
 	if (record->problem)
 		result = record->problem;
 	if (result)
-		error_fill(&why, "the record %s is not whole: %s", record->path, strerror(-result));
+		error_fill(err, "the record %s is not whole: %s", record->path, strerror(-result));
 	record_destroy(record);
-	return result ? error_set(err, result, "%s", why.text) : 0;
+	return result;
 }
