@@ -11,15 +11,11 @@ enum {
 	ROOM_LEFT_BYTES = ROOM_BYTES / 2, /* for one record at most */
 };
 
-struct thread_key {
-	uint32_t pid, tid, comm;
-};
-
-void tables_put(struct text *block, enum record_tag tag, const struct text *body)
+void tables_put(struct text *block, enum record_tag tag, const char *body, size_t length)
 {
 	text_add_char(block, (char)tag);
-	number_add(block, body->length);
-	text_add_bytes(block, text_chars(body), body->length);
+	number_add(block, length);
+	text_add_bytes(block, body, length);
 }
 
 void tables_init(struct tables *tables, struct text *block)
@@ -59,52 +55,42 @@ void tables_reset(struct tables *tables)
 	tables->string_bytes = tables->stack_frames = 0;
 	tables->room = ROOM_BYTES;
 	tables->generation++;
-	tables_put(tables->block, RECORD_RESET, &(struct text){ 0 });
+	tables_put(tables->block, RECORD_RESET, "", 0);
 }
 
-/* The number of @key, from 1; @is_new: it had none. */
-static uint32_t number_of(struct tables *tables, struct interned *table, const void *key,
-			  size_t size, bool *is_new)
+/* The number of @body, from 1; if it had none there is a record of @tag from now on. */
+static uint32_t number_of(struct tables *tables, struct interned *table, enum record_tag tag,
+			  const char *body, size_t length)
 {
 	size_t before = table->count;
-	uint32_t number = interned_add(table, key, size, &tables->room);
+	uint32_t number = interned_add(table, body, length, &tables->room);
 
-	*is_new = table->count > before;
+	if (table->count > before)
+		tables_put(tables->block, tag, body, length);
 	if (number != INTERNED_NONE)
 		return number + 1;
 	tables->failed = true;
 	return 0;
 }
 
-/* The same of what @body has, of which there is a record of @tag from now on. */
-static uint32_t number_of_body(struct tables *tables, struct interned *table, enum record_tag tag,
-			       const struct text *body, bool *is_new)
+static uint32_t number_of_text(struct tables *tables, struct interned *table, enum record_tag tag,
+			       const struct text *body)
 {
-	uint32_t number = number_of(tables, table, text_chars(body), body->length, is_new);
-
 	tables->failed |= !text_ok(body);
-	if (*is_new)
-		tables_put(tables->block, tag, body);
-	return number;
+	return number_of(tables, table, tag, text_chars(body), body->length);
 }
 
 uint32_t tables_string(struct tables *tables, const char *s)
 {
-	size_t length = s ? strlen(s) : 0;
+	size_t length = s ? strlen(s) : 0, before = tables->strings.count;
 	uint32_t number;
-	bool is_new;
 
 	if (!s)
 		return 0;
 	if (length > RECORD_STRING_MAX_BYTES)
 		length = RECORD_STRING_MAX_BYTES;
-	number = number_of(tables, &tables->strings, s, length, &is_new);
-	if (!is_new)
-		return number;
-	tables->string_bytes += length;
-	text_add_char(tables->block, RECORD_STRING);
-	number_add(tables->block, length);
-	text_add_bytes(tables->block, s, length);
+	number = number_of(tables, &tables->strings, RECORD_STRING, s, length);
+	tables->string_bytes += tables->strings.count > before ? length : 0;
 	return number;
 }
 
@@ -126,7 +112,6 @@ static void note(const struct tables *tables, struct rendering *rendering, uint3
 static uint32_t frame_number(struct tables *tables, const struct frame *frame)
 {
 	struct text *body = &tables->frame;
-	bool is_new;
 
 	text_clear(body);
 	number_add(body, frame->kind);
@@ -142,7 +127,7 @@ static uint32_t frame_number(struct tables *tables, const struct frame *frame)
 	number_add(body, frame->column);
 	number_add(body, tables_string(tables, frame->made_from));
 	number_add(body, tables_string(tables, frame->tier));
-	return number_of_body(tables, &tables->frames, RECORD_FRAME, body, &is_new);
+	return number_of_text(tables, &tables->frames, RECORD_FRAME, body);
 }
 
 /* A frame with what is true of it in this stack. */
@@ -163,7 +148,7 @@ uint32_t tables_stack(struct tables *tables, const struct stack *stack)
 {
 	struct text *body = &tables->stack;
 	uint32_t number = stack ? noted(tables, stack->rendering) : 0;
-	bool is_new;
+	size_t before = tables->stacks.count;
 
 	if (!stack || number)
 		return number;
@@ -173,29 +158,19 @@ uint32_t tables_stack(struct tables *tables, const struct stack *stack)
 	number_add(body, stack->count);
 	for (size_t i = 0; i < stack->count; i++)
 		number_add(body, frame_in_stack(tables, &stack->frames[i]));
-	number = number_of_body(tables, &tables->stacks, RECORD_STACK, body, &is_new);
+	number = number_of_text(tables, &tables->stacks, RECORD_STACK, body);
 	note(tables, stack->rendering, number);
-	tables->stack_frames += is_new ? stack->count : 0;
+	tables->stack_frames += tables->stacks.count > before ? stack->count : 0;
 	return number;
 }
 
 uint32_t tables_thread(struct tables *tables, const struct hit *hit)
 {
-	const struct thread_key key = {
-		.pid = (uint32_t)hit->pid,
-		.tid = (uint32_t)hit->tid,
-		.comm = tables_string(tables, hit->comm),
-	};
 	struct text *body = &tables->thread;
-	bool is_new;
-	uint32_t number = number_of(tables, &tables->threads, &key, sizeof(key), &is_new);
 
-	if (!is_new)
-		return number;
 	text_clear(body);
-	number_add(body, key.pid);
-	number_add(body, key.tid);
-	number_add(body, key.comm);
-	tables_put(tables->block, RECORD_THREAD, body);
-	return number;
+	number_add(body, (uint32_t)hit->pid);
+	number_add(body, (uint32_t)hit->tid);
+	number_add(body, tables_string(tables, hit->comm));
+	return number_of_text(tables, &tables->threads, RECORD_THREAD, body);
 }

@@ -77,7 +77,7 @@ void record_put(struct record *record, enum record_tag tag)
 {
 	if (!text_ok(&record->body))
 		fail(record, -ENOMEM);
-	tables_put(&record->block, tag, &record->body);
+	tables_put(&record->block, tag, text_chars(&record->body), record->body.length);
 	if (record->block.length >= RECORD_BLOCK_BYTES)
 		record_flush(record);
 }

@@ -25,7 +25,7 @@ struct tables {
 };
 
 /* Append a record of @tag with @body to @block. */
-void tables_put(struct text *block, enum record_tag tag, const struct text *body);
+void tables_put(struct text *block, enum record_tag tag, const char *body, size_t length);
 
 void tables_init(struct tables *tables, struct text *block);
 void tables_deinit(struct tables *tables);
