@@ -88,11 +88,10 @@ void read_run(struct record_reader *reader, struct cursor *c)
 				  .pattern_count = reader->facts.pattern_count };
 	_cleanup_free_ struct output_tier *tiers = NULL;
 	_cleanup_free_ const char **command = NULL;
-	size_t words;
 	uint64_t count;
 
 	run.name = read_string(&reader->tables, c);
-	read_strings(&reader->tables, c, false, &command, &words);
+	command = read_strings(&reader->tables, c, false);
 	run.command = (char *const *)command;
 	run.duration_ns = number_take(c);
 	count = number_take(c);

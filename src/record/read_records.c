@@ -173,13 +173,10 @@ static void read_count(struct record_reader *reader, struct cursor *c)
 {
 	struct output_count count = { .method = read_printable(&reader->tables, c) };
 	struct read_counts *counts = &reader->counts;
-	const char **codes;
-	size_t code_count;
 
 	count.calls = number_take(c);
 	count.bodies = take_bodies(reader, c, &count.body_count);
-	read_strings(&reader->tables, c, true, &codes, &code_count);
-	count.lower_bound = codes;
+	count.lower_bound = read_strings(&reader->tables, c, true);
 	count.watched = take_double(c);
 	count.all_calls = number_take(c);
 	c->bad |= counts->count >= RECORD_LIST_MAX;
@@ -188,7 +185,7 @@ static void read_count(struct record_reader *reader, struct cursor *c)
 		return;
 	reader->tables.no_memory |= cursor_ok(c);
 	free((void *)count.bodies);
-	free(codes);
+	free((void *)count.lower_bound);
 }
 
 /* Is what is counted wanted now: of an interval, or of all? */
@@ -279,14 +276,13 @@ static void read_hist(struct record_reader *reader, struct cursor *c)
 	struct output_hist hist = { .method = read_printable(&reader->tables, c) };
 	uint64_t by = number_take(c);
 	_cleanup_free_ const char **codes = NULL;
-	size_t code_count;
 
 	c->bad |= by > LATENCY_BY_CALLER;
 	hist.by = (enum latency_by)by;
 	hist.caller = read_printable_or_null(&reader->tables, c);
 	hist.caller = hist.caller ? hist.caller : "?";
 	hist.tid = number_take(c);
-	read_strings(&reader->tables, c, true, &codes, &code_count);
+	codes = read_strings(&reader->tables, c, true);
 	hist.lower_bound = codes;
 	hist.watched = take_double(c);
 	reader->tables.no_memory |= !histogram;
@@ -349,7 +345,6 @@ static void read_site(struct record_reader *reader, struct cursor *c)
 	struct read_tables *tables = &reader->tables;
 	struct output_site site = { 0 };
 	_cleanup_free_ const char **names = NULL, **inliners = NULL;
-	size_t count;
 
 	take_flags(&site, number_take(c));
 	site.pid = (pid_t)number_take(c);
@@ -362,9 +357,9 @@ static void read_site(struct record_reader *reader, struct cursor *c)
 	site.cost = read_printable_or_null(tables, c);
 	site.reason = read_printable_or_null(tables, c);
 	site.reason_text = read_printable_or_null(tables, c);
-	read_strings(tables, c, false, &names, &count);
+	names = read_strings(tables, c, false);
 	site.names_from = names;
-	read_strings(tables, c, true, &inliners, &count);
+	inliners = read_strings(tables, c, true);
 	site.inlined_into = inliners;
 	site.inlined_count = number_take(c);
 	site.native_function = read_printable_or_null(tables, c);

@@ -107,14 +107,14 @@ void *read_list(struct read_tables *tables, struct cursor *c, uint64_t count, si
 	return list;
 }
 
-void read_strings(struct read_tables *tables, struct cursor *c, bool printable, const char ***list,
-		  size_t *count)
+const char **read_strings(struct read_tables *tables, struct cursor *c, bool printable)
 {
 	uint64_t number = number_take(c);
+	const char **list = number ? read_list(tables, c, number - 1, sizeof(*list)) : NULL;
 
-	*list = number ? read_list(tables, c, number - 1, sizeof(**list)) : NULL;
-	for (*count = 0; *list && *count < number - 1; ++*count)
-		(*list)[*count] = printable ? read_printable(tables, c) : read_string(tables, c);
+	for (size_t i = 0; list && i < number - 1; i++)
+		list[i] = printable ? read_printable(tables, c) : read_string(tables, c);
+	return list;
 }
 
 struct output_unshown *read_unshown(struct read_tables *tables, struct cursor *c)

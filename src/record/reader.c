@@ -142,7 +142,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	bool filtered = view->slow_ns > reader->facts.slow_ns, counting = read_is_counting(view),
 	     has_stacks;
 	_cleanup_free_ const char **codes = NULL;
-	size_t loss_count, code_count;
+	size_t loss_count;
 
 	/* With intervals it was, for the last one. */
 	if (mode_attaches(view->mode) && !view->intervals)
@@ -151,7 +151,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 	summary.calls = number_take(c);
 	shed = read_unshown(&reader->tables, c);
 	loss_count = take_losses(reader, c, losses);
-	read_strings(&reader->tables, c, true, &codes, &code_count);
+	codes = read_strings(&reader->tables, c, true);
 	has_stacks = take_stacks(c, &stacks);
 	not_asked_for = read_unshown(&reader->tables, c);
 	if (!cursor_ok(c) || !codes || !shed || !not_asked_for) {
@@ -169,7 +169,7 @@ static void read_summary(struct record_reader *reader, struct cursor *c)
 		summary.stacks = filtered ? &reader->stacks : &stacks;
 	output_summary(reader->output, &summary);
 	reader->end->summarized = true;
-	reader->end->lossy = loss_count || code_count;
+	reader->end->lossy = loss_count || codes[0];
 	note_losses(reader->end, losses);
 }
 

@@ -57,12 +57,8 @@ const char *read_printable_or_null(struct read_tables *tables, struct cursor *c)
 struct read_stack *read_stack_or_null(struct read_tables *tables, struct cursor *c);
 const struct read_thread *read_thread(struct read_tables *tables, struct cursor *c);
 
-/*
- * A list of strings, which ends with NULL; *@list is the caller's to free, and NULL if there is
- * none.
- */
-void read_strings(struct read_tables *tables, struct cursor *c, bool printable, const char ***list,
-		  size_t *count);
+/* A list of strings, which ends with NULL, for the caller to free; NULL: there is none. */
+const char **read_strings(struct read_tables *tables, struct cursor *c, bool printable);
 
 /*
  * A list of @count items of @size, each of which has a byte at least, with one more behind them;
