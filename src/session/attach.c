@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "follow/follow.h"
+#include "inject/private.h"
 #include "probe/breakpoint_event.h"
 #include "probe/breakpoints.h"
 #include "record/record.h"
@@ -69,6 +70,7 @@ enum session_event session_load(struct session *session, struct error *err)
 enum session_event session_attach(struct session *session, struct error *err)
 {
 	_cleanup_free_ int *fds = calloc(FILE_NUMBERS_MAX, sizeof(*fds));
+	const struct private_code *code;
 	int result;
 
 	/* Attaching may take a while. */
@@ -86,8 +88,10 @@ enum session_event session_attach(struct session *session, struct error *err)
 	}
 	session_watch_moves(session);
 	result = session_make_private(session, err);
+	code = session->remap.code;
 	if (result == 0)
-		result = capture_attach(session->capture, fds, session_private_fd(session), err);
+		result = capture_attach(session->capture, fds, code ? private_code_fd(code) : -1,
+					err);
 	/* Each probe is in its place, and nothing else has changed meanwhile. */
 	if (result == 0 && session_check_private(session)) {
 		*err = session->problem;

@@ -121,9 +121,12 @@ int session_make_counters(struct session *session, struct error *err)
 /* Take over what has come up. */
 int session_absorb(struct session *session, bool last, struct error *err)
 {
+	const struct followed *followed = &session->followed;
 	int result;
 
-	if (session->asked.methods.count && followed_lacks_names(session))
+	/* Is there a site that only memory can name? */
+	if (session->asked.methods.count && followed->follow &&
+	    followed->named < sites_count(follow_sites(followed->follow)))
 		(void)session_try_resolve(session);
 	result = followed_absorb(session, last, err);
 	if (result > 0) {
@@ -330,8 +333,8 @@ int session_print_results(struct session *session, const struct count_bounds *bo
 {
 	int result = add_results(session, bounds, err);
 
-	if (result == 0 && bounds)
-		result = session_record_totals(session, bounds, err);
+	if (result == 0 && bounds && session->record)
+		result = session_record_totals(session, session->counts.printed, bounds, err);
 	if (result == 0)
 		output_kept(&session->output);
 	return result;

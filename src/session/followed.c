@@ -130,12 +130,6 @@ static size_t name_sites(struct session *session, bool last)
 
 /* Sites ----------------------------------------------------------------------------------- */
 
-bool followed_lacks_names(const struct session *session)
-{
-	return session->followed.follow &&
-	       session->followed.named < sites_count(follow_sites(session->followed.follow));
-}
-
 int followed_absorb(struct session *session, bool last, struct error *err)
 {
 	struct plan *plan = &session->plan;

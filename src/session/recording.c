@@ -13,9 +13,8 @@ void session_record_target(struct session *session)
 		record_target(session->record, &session->target);
 }
 
-/* @calls: of each site, in the whole run. */
-static int record_totals(struct session *session, const uint64_t *calls,
-			 const struct count_bounds *bounds, struct error *err)
+int session_record_totals(struct session *session, const uint64_t *calls,
+			  const struct count_bounds *bounds, struct error *err)
 {
 	struct output *to = record_output(session->record);
 	int result;
@@ -29,12 +28,6 @@ static int record_totals(struct session *session, const uint64_t *calls,
 	return result;
 }
 
-int session_record_totals(struct session *session, const struct count_bounds *bounds,
-			  struct error *err)
-{
-	return session->record ? record_totals(session, session->counts.printed, bounds, err) : 0;
-}
-
 int session_tend_record(struct session *session, struct error *err)
 {
 	int result = 0;
@@ -46,7 +39,7 @@ int session_tend_record(struct session *session, struct error *err)
 		session_count_merged(session, false);
 	} else {
 		session_read_totals(session);
-		result = record_totals(session, session->counts.fresh, NULL, err);
+		result = session_record_totals(session, session->counts.fresh, NULL, err);
 	}
 	record_flush(session->record);
 	return result;

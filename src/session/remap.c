@@ -277,11 +277,6 @@ int session_make_private(struct session *session, struct error *err)
 	return 0;
 }
 
-int session_private_fd(const struct session *session)
-{
-	return session->remap.code ? private_code_fd(session->remap.code) : -1;
-}
-
 /* Watching ------------------------------------------------------------------------------------ */
 
 /* Whoever compiles it waits until all is shared again. */

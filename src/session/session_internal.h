@@ -203,14 +203,12 @@ bool session_comes_to_want_remap(struct session *session);
 
 /*
  * --remap (remap.c). Choose the sites that get uprobes in code compiled at run time; make that
- * private before they are attached, of which file @session_private_fd() then is one; look at it now
- * and then: not 0 if it was changed, as session->problem says; share it again once they are gone.
- * -errno with @err set.
+ * private before they are attached; look at it now and then: not 0 if it was changed, as
+ * session->problem says; share it again once they are gone. -errno with @err set.
  */
 int session_plan_remap(struct session *session, struct error *err);
 int session_make_private(struct session *session, struct error *err);
 void session_log_private(size_t probes, const struct inject_outcome *outcome);
-int session_private_fd(const struct session *session);
 int session_note_copies(struct session *session, const struct private_place *places, size_t count,
 			struct error *err);
 int session_check_private(struct session *session);
@@ -332,9 +330,6 @@ bool session_had_no_register(const struct session *session, struct error *err);
  */
 int followed_absorb(struct session *session, bool last, struct error *err);
 
-/* Is there a site that only memory can name? */
-bool followed_lacks_names(const struct session *session);
-
 /* Give up the sites of modules that have been unloaded: their registers are needed. */
 void followed_retire(struct session *session);
 
@@ -361,11 +356,11 @@ int session_write_latencies(struct session *session, struct output *to,
 
 /*
  * With --record (recording.c): now and then, what would be lost if place-probe were killed now; and
- * at the end, totals, and which process it was. -errno with @err set.
+ * at the end, totals, by what each site has counted in the whole run, and which process it was. -errno with @err set.
  */
 int session_tend_record(struct session *session, struct error *err);
-int session_record_totals(struct session *session, const struct count_bounds *bounds,
-			  struct error *err);
+int session_record_totals(struct session *session, const uint64_t *calls,
+			  const struct count_bounds *bounds, struct error *err);
 void session_record_target(struct session *session);
 
 /* What a run has lost: for programs by its reason, for people in a sentence. */
