@@ -16,12 +16,6 @@
 #include "session/session_internal.h"
 #include "target/target.h"
 
-int session_start_fetching(struct session *session, struct error *err)
-{
-	return session->options->debuginfod ? debuginfod_start(&session->fetching.debuginfod, err) :
-					      0;
-}
-
 int session_hold_target(struct session *session, struct error *err)
 {
 	int result = target_init(&session->target, session->pid, err);

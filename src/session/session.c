@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "broker/broker.h"
+#include "debuginfod/debuginfod.h"
 #include "stack/symbols.h"
 #include "base/progress.h"
 #include "probe/programs.h"
@@ -113,7 +114,8 @@ static bool begin(struct session *session, struct error *err)
 	const struct options *options = session->options;
 	int result = 0;
 
-	if (session_listen(session, err) || session_start_fetching(session, err) ||
+	if (session_listen(session, err) ||
+	    (options->debuginfod && debuginfod_start(&session->fetching.debuginfod, err)) ||
 	    open_output(session, err))
 		return false;
 	/* The program is to be started as we were. */

@@ -276,13 +276,12 @@ int session_enter_sandbox(struct session *session, struct error *err);
 int session_check_sandbox(struct session *session);
 
 /*
- * --debuginfod (fetching.c). Once it is started the target is held together with where its debug
- * files come from; -errno with @err set. A hit that has just been named, when the files had
- * @version, waits, and those after it, if debug files have come since or are under way: then it is
- * to be named once more, as session_take_held() gives it, which the caller frees; NULL: there is
- * none. What is under way is waited for where it @may be.
+ * --debuginfod (fetching.c). The target is held together with where its debug files come from;
+ * -errno with @err set. A hit that has just been named, when the files had @version, waits, and
+ * those after it, if debug files have come since or are under way: then it is to be named once
+ * more, as session_take_held() gives it, which the caller frees; NULL: there is none. What is
+ * under way is waited for where it @may be.
  */
-int session_start_fetching(struct session *session, struct error *err);
 int session_hold_target(struct session *session, struct error *err);
 uint64_t session_files_version(const struct session *session);
 bool session_hold_back(struct session *session, const struct hit_event *event, uint64_t version);
@@ -355,8 +354,9 @@ int session_write_latencies(struct session *session, struct output *to,
 			    const struct count_bounds *bounds, struct error *err);
 
 /*
- * With --record (recording.c): now and then, what would be lost if place-probe were killed now; and
- * at the end, totals, by what each site has counted in the whole run, and which process it was. -errno with @err set.
+ * With --record (recording.c): now and then, what would be lost if place-probe were killed now;
+ * and at the end, totals, of @calls of each site in the whole run, and which process it was.
+ * -errno with @err set.
  */
 int session_tend_record(struct session *session, struct error *err);
 int session_record_totals(struct session *session, const uint64_t *calls,
@@ -372,8 +372,8 @@ struct loss {
 enum { LOSSES_MAX = 14 };
 
 /*
- * Those of which there are any, and as records, with an end behind them (report.c); returns how many.
- * Some are not known before the probes are gone. All @calls that were counted.
+ * Those of which there are any, and as records, with an end behind them (report.c); returns how
+ * many. Some are not known before the probes are gone. All @calls that were counted.
  */
 size_t losses_collect(const struct session *session, struct loss losses[LOSSES_MAX],
 		      struct output_loss records[LOSSES_MAX + 1], uint64_t *calls);
@@ -471,10 +471,11 @@ bool session_async_take(struct session *session, const struct hit_event *event,
 bool session_async_report(struct session *session);
 
 /*
- * Inlining (inlined.c): a call from a precompiled method that has inlined the callee does not pass by
- * the callee's body. Write a sentence for each method of @plan that was inlined, or of the first one,
- * unless @all. At the end: methods that were probed all the time and never hit, though they have code,
- * and which the JIT may well have inlined. @calls runs along the plan's sites; @watched: see verdict.h.
+ * Inlining (inlined.c): a call from a precompiled method that has inlined the callee does not
+ * pass by the callee's body. Write a sentence for each method of @plan that was inlined, or of
+ * the first one, unless @all. At the end: methods that were probed all the time and never hit,
+ * though they have code, and which the JIT may well have inlined. @calls runs along the plan's
+ * sites; @watched: see verdict.h.
  */
 void inlined_log(const struct resolution *resolution, const struct plan *plan, bool all, FILE *to);
 void inlined_hint(const struct plan *plan, const uint64_t *calls, const double *watched, bool all);
