@@ -49,7 +49,7 @@ static bool read_file(struct process *process, const char *path, struct text *js
 static void read_map(const struct script_maps *maps, const struct v8_frame *frame,
 		     struct script_map *script)
 {
-	struct text source = { 0 }, json = { 0 }, path = { 0 };
+	_cleanup_(text_deinit) struct text source = { 0 }, json = { 0 }, path = { 0 };
 	struct span url;
 	bool found = false;
 
@@ -73,9 +73,6 @@ static void read_map(const struct script_maps *maps, const struct v8_frame *fram
 			      (struct span){ (const uint8_t *)text_chars(&json), json.length },
 			      NULL) == 0)
 		script->path = strdup(text_chars(&path));
-	text_deinit(&source);
-	text_deinit(&json);
-	text_deinit(&path);
 }
 
 static const struct script_map *find(struct script_maps *maps, uint64_t isolate,
