@@ -43,29 +43,23 @@ static void look_at_thread(int proc_fd, pid_t pid, pid_t tid, int free_elsewhere
 
 static void look_at_process(int proc_fd, pid_t pid, int free_elsewhere, struct tracer *most)
 {
+	_cleanup_closedir_ DIR *tasks = NULL;
 	char path[32];
-	DIR *tasks;
 
 	snprintf(path, sizeof(path), "%d/task", pid);
 	tasks = proc_open_list(proc_fd, path);
-	if (!tasks)
-		return;
-	for (pid_t tid; (tid = proc_next(tasks));)
+	for (pid_t tid; tasks && (tid = proc_next(tasks));)
 		look_at_thread(proc_fd, pid, tid, free_elsewhere, most);
-	closedir(tasks);
 }
 
 /* The tracer with the most debug registers in one thread: a CPU must hold them beside ours. */
 static struct tracer find_tracer(int free_elsewhere)
 {
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	struct tracer most = { 0 };
-	DIR *proc = opendir("/proc");
 
-	if (!proc)
-		return most;
-	for (pid_t pid; (pid = proc_next(proc));)
+	for (pid_t pid; proc && (pid = proc_next(proc));)
 		look_at_process(dirfd(proc), pid, free_elsewhere, &most);
-	closedir(proc);
 	return most;
 }
 
@@ -125,19 +119,16 @@ static bool holds_events(struct search *search, pid_t pid, DIR *fds)
 
 static void look_at_holder(struct search *search, pid_t pid)
 {
+	_cleanup_closedir_ DIR *fds = NULL;
 	char path[32];
-	DIR *fds;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	fds = opendir(path);
-	if (!fds)
+	if (!fds || !holds_events(search, pid, fds))
 		return;
-	if (holds_events(search, pid, fds)) {
-		if (search->count < HOLDERS_SHOWN)
-			search->found[search->count] = pid;
-		search->count++;
-	}
-	closedir(fds);
+	if (search->count < HOLDERS_SHOWN)
+		search->found[search->count] = pid;
+	search->count++;
 }
 
 /* The name of process @pid, as it is now and can be printed; "" if there is none. */
@@ -157,16 +148,14 @@ static void name_process(pid_t pid, char comm[16])
  */
 static void tell_holders(struct text *words)
 {
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	struct search search = { 0 };
-	DIR *proc = opendir("/proc");
 
 	for (pid_t pid; proc && (pid = proc_next(proc));) {
 		/* The broker's parent is the one that it opens them for. */
 		if (pid != getpid() && pid != getppid())
 			look_at_holder(&search, pid);
 	}
-	if (proc)
-		closedir(proc);
 	for (size_t i = 0; i < search.count && i < HOLDERS_SHOWN; i++) {
 		char comm[16];
 
@@ -218,11 +207,10 @@ void breakpoint_users_tell(int ours, pid_t tid, char words[BREAKPOINT_USERS_BYTE
 	struct request_users request = { .ours = ours, .tid = tid };
 
 	if (!request_make(REQUEST_USERS, &request.answer)) {
-		struct text text = { 0 };
+		_cleanup_(text_deinit) struct text text = { 0 };
 
 		tell_users(ours, tid, &text);
 		snprintf(words, BREAKPOINT_USERS_BYTES, "%s", text_chars(&text));
-		text_deinit(&text);
 		return;
 	}
 	request.words[BREAKPOINT_USERS_BYTES - 1] = '\0';

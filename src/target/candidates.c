@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "target/proc.h"
 
@@ -37,7 +36,7 @@ static bool has_runtime(pid_t pid)
 
 int candidates_list(candidate_fn fn, void *ctx)
 {
-	DIR *proc = opendir("/proc");
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
 
 	if (!proc)
 		return -errno;
@@ -51,6 +50,5 @@ int candidates_list(candidate_fn fn, void *ctx)
 		text_make_printable(comm, strlen(comm));
 		fn(ctx, pid, comm);
 	}
-	closedir(proc);
 	return 0;
 }

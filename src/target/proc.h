@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cleanup.h"
+
 /* Put at most @size - 1 bytes of the file into @text, and a NUL. How many, or -errno and none. */
 ssize_t proc_read(int dir_fd, const char *path, char *text, size_t size);
 
@@ -31,6 +33,15 @@ int proc_reread_stat(int fd, struct proc_stat *stat);
 
 /* A directory, for closedir(); NULL with errno set. */
 DIR *proc_open_list(int dir_fd, const char *path);
+
+/* For such a list; NULL is fine. */
+#define _cleanup_closedir_ _cleanup_(proc_close_list)
+
+static inline void proc_close_list(DIR *const *list)
+{
+	if (*list)
+		closedir(*list);
+}
 
 /* The next number in it, of a process, thread or descriptor above 0; 0: there is no more. */
 pid_t proc_next(DIR *list);

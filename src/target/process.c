@@ -91,15 +91,13 @@ pid_t process_thread_ns_id(const struct process *process, pid_t tid)
  */
 static int choose_view(struct process *process)
 {
-	DIR *tasks = proc_open_list(process->proc_fd, "task");
+	_cleanup_closedir_ DIR *tasks = proc_open_list(process->proc_fd, "task");
 	pid_t tid;
-	/* That we cannot have a descriptor says nothing of the process. */
-	int result =
-		!tasks && (errno == EMFILE || errno == ENFILE || errno == ENOMEM) ? -errno : -ESRCH;
 
+	/* That we cannot have a descriptor says nothing of the process. */
 	if (!tasks)
-		return result;
-	while (result && (tid = proc_next(tasks))) {
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESRCH;
+	while ((tid = proc_next(tasks))) {
 		char path[32];
 		int fd;
 
@@ -115,10 +113,9 @@ static int choose_view(struct process *process)
 		cleanup_close(&process->view_fd);
 		process->view_fd = fd;
 		process->view_tid = tid;
-		result = 0;
+		return 0;
 	}
-	closedir(tasks);
-	return result;
+	return -ESRCH;
 }
 
 static bool view_is_alive(const struct process *process)

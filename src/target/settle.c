@@ -102,21 +102,19 @@ static bool has_settled(const struct process *process, struct thread *thread, bo
 /* The threads that there are now. */
 static int list_threads(struct settling *settling)
 {
-	DIR *tasks = proc_open_list(settling->process->proc_fd, "task");
-	int result = 0;
+	_cleanup_closedir_ DIR *tasks = proc_open_list(settling->process->proc_fd, "task");
 	pid_t tid;
 
 	if (!tasks)
 		return -errno;
-	while (result == 0 && (tid = proc_next(tasks))) {
+	while ((tid = proc_next(tasks))) {
 		struct thread thread = { .tid = tid };
 
 		if (!has_settled(settling->process, &thread, true) &&
 		    !vector_add(&settling->list, &settling->count, &settling->capacity, thread))
-			result = -ENOMEM;
+			return -ENOMEM;
 	}
-	closedir(tasks);
-	return result;
+	return 0;
 }
 
 int settling_begin(struct settling **out, const struct process *process, struct error *err)
