@@ -15,7 +15,7 @@ static void read_names(struct span file, uint64_t shift)
 	struct native_symbols *symbols;
 	uint64_t sum = 0;
 
-	if (native_symbols_create_from_debug(&symbols, file, shift, NULL))
+	if (native_symbols_create(&symbols, file, shift, NULL))
 		return;
 	for (uint64_t address = 0; address < 0x4000; address += 0x40) {
 		const struct native_symbol *symbol = native_symbols_find(symbols, address + shift);
@@ -41,7 +41,7 @@ static void pick_names(struct span file, const char *literals)
 	struct name_filter filter;
 	size_t count = 0, passing = 0;
 
-	if (native_symbols_create(&symbols, file, NULL))
+	if (native_symbols_create(&symbols, file, 0, NULL))
 		return;
 	name_filter_init(&filter, literals);
 	check(filter.words.count > 0);

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (native_lines_are_in(file))
 		look_up(file);
 	unpacked = debug_data_unpack(file, &names);
-	if (unpacked && native_symbols_create(&symbols, file, NULL) == 0) {
+	if (unpacked && native_symbols_create(&symbols, file, 0, NULL) == 0) {
 		(void)native_symbols_add(symbols, names);
 		for (size_t i = 0; i < native_symbols_count(symbols); i++)
 			(void)strlen(native_symbols_get(symbols, i)->name);

@@ -242,7 +242,7 @@ static bool all_native(struct span file, struct tally *tally)
 	struct elf elf;
 	uint64_t last = 0;
 
-	if (!elf_init(&elf, file) || native_symbols_create(&symbols, file, &err))
+	if (!elf_init(&elf, file) || native_symbols_create(&symbols, file, 0, &err))
 		fail(tally->name, "it is no ELF file that can be read");
 	/* There is no walk over them: ask for each address of code. */
 	for (unsigned int i = 0; i < elf.segment_count; i++) {

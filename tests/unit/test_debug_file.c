@@ -256,13 +256,13 @@ UNIT_TEST(names_that_were_stripped)
 	uint64_t hidden = address_by_nm("hidden"), shown = address_by_nm("shown"), shift = 1;
 	struct native_symbols *own, *debug;
 
-	assert_int_equal(native_symbols_create(&own, world->stripped, NULL), 0);
+	assert_int_equal(native_symbols_create(&own, world->stripped, 0, NULL), 0);
 	assert_false(native_symbols_complete(own));
 	assert_null(native_symbols_find(own, hidden));
 	assert_string_equal(native_symbols_find(own, shown)->name, "shown");
 	assert_true(debug_file_shift(world->stripped, world->debug, &shift));
 	assert_int_equal(shift, 0);
-	assert_int_equal(native_symbols_create_from_debug(&debug, world->debug, shift, NULL), 0);
+	assert_int_equal(native_symbols_create(&debug, world->debug, shift, NULL), 0);
 	assert_true(native_symbols_complete(debug));
 	assert_string_equal(native_symbols_find(debug, hidden)->name, "hidden");
 	assert_string_equal(native_symbols_find(debug, hidden + 1)->name, "hidden");
@@ -286,7 +286,7 @@ UNIT_TEST(a_file_that_was_moved)
 		headers[i].p_vaddr += moved;
 	assert_true(debug_file_shift(golden_span(&copy), world->debug, &shift));
 	assert_int_equal(shift, moved);
-	assert_int_equal(native_symbols_create_from_debug(&symbols, world->debug, shift, NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, world->debug, shift, NULL), 0);
 	assert_string_equal(native_symbols_find(symbols, hidden + moved)->name, "hidden");
 	assert_null(native_symbols_find(symbols, hidden));
 	native_symbols_destroy(symbols);

@@ -262,7 +262,7 @@ UNIT_TEST(of_native_functions)
 	struct elf elf, bare;
 
 	assert_true(elf_init(&elf, golden_span(&program)));
-	assert_int_equal(native_symbols_create(&symbols, golden_span(&program), NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, golden_span(&program), 0, NULL), 0);
 	a = find_native(&elf, symbols, 1, "program!keep_native");
 	b = find_native(&elf, symbols, 1, "program!add_instance");
 	assert_int_equal(a.runtime, RUNTIME_NATIVE);

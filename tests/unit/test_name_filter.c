@@ -259,7 +259,7 @@ UNIT_TEST(whatever_a_name_has_in_it)
 	_cleanup_(close_library) const struct library library = open_library();
 	struct native_symbols *symbols;
 
-	assert_int_equal(native_symbols_create(&symbols, library.bytes, NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, library.bytes, 0, NULL), 0);
 	assert_true(native_symbols_count(symbols) > 1000);
 	for (size_t i = 0; i < native_symbols_count(symbols); i += EVERY)
 		try_symbol(&trial, native_symbols_get(symbols, i)->name, PIECES);

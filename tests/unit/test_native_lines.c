@@ -255,7 +255,7 @@ UNIT_TEST(compressed_names)
 	uint8_t *unpacked = debug_data_unpack(golden_span(&golden), &names);
 
 	assert_non_null(unpacked);
-	assert_int_equal(native_symbols_create(&symbols, golden_span(&golden), NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, golden_span(&golden), 0, NULL), 0);
 	assert_int_equal(native_symbols_count(symbols), 0);
 	native_symbols_add(symbols, names);
 	symbol = native_symbols_find(symbols, CODE + 1);

@@ -40,7 +40,7 @@ static size_t compare(const char *options, const char *path)
 	size_t compared = 0, by_name = 0;
 	FILE *nm;
 
-	assert_int_equal(native_symbols_create(&symbols, file, NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, file, 0, NULL), 0);
 	snprintf(command, sizeof(command), "nm --defined-only -S %s %s 2>/dev/null", options, path);
 	nm = popen(command, "re");
 	assert_non_null(nm);
@@ -104,7 +104,7 @@ UNIT_TEST(the_plainest_name)
 
 	assert_non_null(libc);
 	file = map(libc->l_name);
-	assert_int_equal(native_symbols_create(&symbols, file, NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, file, 0, NULL), 0);
 	at = (uint64_t)(uintptr_t)dlsym(libc, "malloc") - libc->l_addr;
 	assert_string_equal(native_symbols_find(symbols, at)->name, "malloc");
 	assert_string_equal(native_symbols_find(symbols, at + 3)->name, "malloc");
@@ -147,7 +147,7 @@ UNIT_TEST(picked)
 	struct span own = map("/proc/self/exe");
 	struct native_symbols *symbols;
 
-	assert_int_equal(native_symbols_create(&symbols, own, NULL), 0);
+	assert_int_equal(native_symbols_create(&symbols, own, 0, NULL), 0);
 	for (size_t i = 0; i < 2 * sizeof(literals) / sizeof(literals[0]); i++) {
 		const char *literal = literals[i / 2];
 		struct native_symbol *some;
@@ -199,7 +199,7 @@ UNIT_TEST(damaged)
 
 		for (int flips = 0; size && flips < 200; flips++)
 			copy.bytes[(size_t)rand_r(&seed) % size] = (uint8_t)rand_r(&seed);
-		assert_int_equal(native_symbols_create(&symbols, golden_span(&copy), NULL), 0);
+		assert_int_equal(native_symbols_create(&symbols, golden_span(&copy), 0, NULL), 0);
 		for (uint64_t address = 0; address < size; address += 4096)
 			native_symbols_find(symbols, address);
 		native_symbols_destroy(symbols);

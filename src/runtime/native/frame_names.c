@@ -150,7 +150,7 @@ int native_frame_namer(struct runtime *runtime, struct frame_namer *namer, struc
 	names->native = (struct native *)runtime;
 	vdso_read(&names->vdso, target_maps(names->native->target), names->native->target->memory);
 	if (!names->vdso.bytes.start ||
-	    native_symbols_create(&names->vdso_functions, names->vdso.bytes, NULL))
+	    native_symbols_create(&names->vdso_functions, names->vdso.bytes, 0, NULL))
 		names->vdso_functions = NULL;
 	*namer = (struct frame_namer){
 		.name = name_frame,

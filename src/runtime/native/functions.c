@@ -92,7 +92,7 @@ static bool read_debug_file(struct target_functions *functions, struct process *
 	if (!open_debug_file(process, debuginfod, path, bytes, &debug, &functions->awaited))
 		return false;
 	if (debug_file_shift(bytes, debug, &shift) &&
-	    native_symbols_create_from_debug(&symbols, debug, shift, NULL) == 0 &&
+	    native_symbols_create(&symbols, debug, shift, NULL) == 0 &&
 	    native_symbols_complete(symbols)) {
 		native_symbols_destroy(functions->symbols);
 		functions->symbols = symbols;
@@ -118,7 +118,7 @@ void target_functions_read(struct target_functions *functions, struct process *p
 			   struct debuginfod *debuginfod, const char *path, struct span bytes)
 {
 	*functions = (struct target_functions){ 0 };
-	if (native_symbols_create(&functions->symbols, bytes, NULL))
+	if (native_symbols_create(&functions->symbols, bytes, 0, NULL))
 		functions->symbols = NULL;
 	else if (!native_symbols_complete(functions->symbols) &&
 		 !read_debug_file(functions, process, debuginfod, path, bytes))

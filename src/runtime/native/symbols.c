@@ -146,8 +146,8 @@ static void add_source(struct native_symbols *symbols, const struct symbol_table
 	};
 }
 
-int native_symbols_create_from_debug(struct native_symbols **out, struct span file, uint64_t shift,
-				     struct error *err)
+int native_symbols_create(struct native_symbols **out, struct span file, uint64_t shift,
+			  struct error *err)
 {
 	struct native_symbols *symbols = calloc(1, sizeof(*symbols));
 	struct symbol_table table;
@@ -160,11 +160,6 @@ int native_symbols_create_from_debug(struct native_symbols **out, struct span fi
 		add_source(symbols, &table, file, shift);
 	*out = symbols;
 	return 0;
-}
-
-int native_symbols_create(struct native_symbols **out, struct span file, struct error *err)
-{
-	return native_symbols_create_from_debug(out, file, 0, err);
 }
 
 void native_symbols_read_by(struct native_symbols *symbols, int fd)

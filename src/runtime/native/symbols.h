@@ -26,15 +26,12 @@ struct native_symbol {
 	bool indirect;	  /* the loader asks it which function to use (STT_GNU_IFUNC) */
 };
 
-/* The functions of ELF @file, which must outlive the result; maybe none. -ENOMEM with @err set. */
-int native_symbols_create(struct native_symbols **symbols, struct span file, struct error *err);
-
 /*
- * The same of @debug, the debug file of another; that must outlive it likewise. @shift is added to
- * its addresses; see debug_file_shift().
+ * The functions of ELF @file, which must outlive the result; maybe none. -ENOMEM with @err set.
+ * @shift is added to its addresses: of the debug file of another, see debug_file_shift().
  */
-int native_symbols_create_from_debug(struct native_symbols **symbols, struct span debug,
-				     uint64_t shift, struct error *err);
+int native_symbols_create(struct native_symbols **symbols, struct span file, uint64_t shift,
+			  struct error *err);
 
 /*
  * The file that @symbols were created of is @fd's, too, which outlives them: where few names are
