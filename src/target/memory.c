@@ -23,7 +23,7 @@ enum {
 };
 
 struct memory {
-	struct memory_recent recent; /* first: see memory.h */
+	struct memory_page recent[MEMORY_RECENT]; /* first: see look_small() */
 	memory_source read;
 	void *ctx;
 	int fd; /* of memory_open(), else -1 */
@@ -108,7 +108,7 @@ void memory_forget(struct memory *memory)
 	memset(memory->slots, 0, memory->slot_count * sizeof(*memory->slots));
 	/* A check of each body does this, so only what is in use is cleared. */
 	memory->slot_count = SLOTS_FIRST;
-	memory->recent = (struct memory_recent){ 0 };
+	memset(memory->recent, 0, sizeof(memory->recent));
 	memory->chunks_used = 0;
 	memory->pages_used = 0;
 	memory->used = 0;
@@ -219,7 +219,7 @@ static bool read_page(struct memory *memory, uint64_t number, struct memory_page
 
 static const uint8_t *page_bytes(struct memory *memory, uint64_t number)
 {
-	struct memory_page *recent = &memory->recent.pages[number % MEMORY_RECENT];
+	struct memory_page *recent = &memory->recent[number % MEMORY_RECENT];
 	const struct memory_page *slot;
 
 	if (recent->number == number + 1)

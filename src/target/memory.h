@@ -77,17 +77,13 @@ struct memory_page {
 	const uint8_t *bytes; /* NULL: the target has none there */
 };
 
-/* Every struct memory begins with these. */
-struct memory_recent {
-	struct memory_page pages[MEMORY_RECENT];
-};
-
 /* Numbers are read by the hundred thousand: so without a call where the page is at hand. */
 static inline void look_small(struct look *look, uint64_t at, void *to, size_t size)
 {
-	const struct memory_recent *recent = (const struct memory_recent *)look->memory;
+	/* Every struct memory begins with them. */
+	const struct memory_page *recent = (const struct memory_page *)look->memory;
 	uint64_t number = at >> MEMORY_PAGE_BITS;
-	const struct memory_page *page = &recent->pages[number % MEMORY_RECENT];
+	const struct memory_page *page = &recent[number % MEMORY_RECENT];
 	size_t in_page = (size_t)(at % MEMORY_PAGE_BYTES);
 
 	if (!look->bad && page->number == number + 1 && page->bytes &&
