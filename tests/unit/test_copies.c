@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* copies.h: memory that comes in pieces, which may be missing, or be none of what was asked for. */
+/* copies.c: memory that comes in pieces, which may be missing, or be none of what was asked for. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "follow/jit/copies.h"
+#include "follow/jit/compilations.h"
 
 enum { AT = 0x1000, SIZE = FOLLOW_CHUNK_BYTES + 100 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Pieces of memory on their way from the programs (follow.c) to those who have asked for them. */
-#include "follow/jit/copies.h"
+#include "follow/jit/compilations.h"
 
 #include <stdlib.h>
 #include <string.h>
