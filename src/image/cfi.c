@@ -386,11 +386,6 @@ static bool has_code(const struct machine *machine, const struct cfi_fde *fde)
 	       (fde->begin || !machine->section->debug_frame);
 }
 
-static bool is_of_machine(const struct machine *machine, const struct cfi_fde *fde)
-{
-	return machine->entries.cies[fde->cie].return_register == arch.dwarf_return_address;
-}
-
 /* By address: the entries are in any order. */
 static bool add_functions(struct machine *machine)
 {
@@ -405,7 +400,8 @@ static bool add_functions(struct machine *machine)
 
 		/* The bytes are of a file, which may change meanwhile. */
 		if (!cfi_entries_get(entries, machine->section, entries->fdes[i].at, &fde) ||
-		    fde.begin != entries->fdes[i].number || !is_of_machine(machine, &fde)) {
+		    fde.begin != entries->fdes[i].number ||
+		    entries->cies[fde.cie].return_register != arch.dwarf_return_address) {
 			machine->counts->damaged++;
 			continue;
 		}

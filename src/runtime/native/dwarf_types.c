@@ -42,13 +42,6 @@ static bool follow(const struct dwarf_types *types, Dwarf_Die *die, unsigned int
 	return at >= types->function->unit_begin && at < types->function->unit_end;
 }
 
-static bool has_type(Dwarf_Die *die)
-{
-	Dwarf_Attribute found;
-
-	return dwarf_attr_integrate(die, DW_AT_type, &found) != NULL;
-}
-
 static bool is_qualifier(int tag)
 {
 	return tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
@@ -355,9 +348,10 @@ static const struct value_type *type_at(const struct dwarf_types *types, Dwarf_D
 
 const struct value_type *dwarf_types_of(const struct dwarf_types *types, Dwarf_Die *die)
 {
+	Dwarf_Attribute found;
 	Dwarf_Die of;
 
-	if (!has_type(die))
+	if (!dwarf_attr_integrate(die, DW_AT_type, &found))
 		return value_types_add(types->types, VALUE_VOID, "void", 0);
 	if (!follow(types, die, DW_AT_type, &of))
 		return unknown(types, NULL, 0, "a type in other debug information");

@@ -155,11 +155,6 @@ static bool is_changed(const char *name)
 	       (strstr(name, ".isra.") || strstr(name, ".constprop.") || strstr(name, ".part."));
 }
 
-static bool has_own_convention(struct function_die *function)
-{
-	return lines_number_of(&function->die, DW_AT_calling_convention, 0) == PASS_NONE;
-}
-
 int native_signature(struct native_lines *lines, uint64_t address, const char *name,
 		     struct value_types *types, struct value_signature *signature)
 {
@@ -170,7 +165,8 @@ int native_signature(struct native_lines *lines, uint64_t address, const char *n
 	*signature = (struct value_signature){ 0 };
 	if (!lines || !native_lines_function(lines, address, &function))
 		signature->why = "there is no debug information of it";
-	else if (is_changed(name) || has_own_convention(&function))
+	else if (is_changed(name) ||
+		 lines_number_of(&function.die, DW_AT_calling_convention, 0) == PASS_NONE)
 		signature->why = "the compiler has changed its parameters";
 	if (signature->why)
 		return 0;

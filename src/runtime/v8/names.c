@@ -292,12 +292,6 @@ static void find_method(struct naming *naming)
 
 /* The closure, where it is not known ------------------------------------------------------- */
 
-static bool is_of_function(const struct naming *naming, uint64_t value)
-{
-	return v8_is_function(naming->heap, value) &&
-	       v8_field(naming->heap, value, V8_FUNCTION_SHARED) == naming->call->function->shared;
-}
-
 static bool take_closure(void *ctx, const struct v8_property *property)
 {
 	struct naming *naming = ctx;
@@ -309,7 +303,9 @@ static bool take_closure(void *ctx, const struct v8_property *property)
 		candidates[2] = v8_word(naming->heap, property->value, getter + 8);
 	}
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		if (is_of_function(naming, candidates[i]))
+		if (v8_is_function(naming->heap, candidates[i]) &&
+		    v8_field(naming->heap, candidates[i], V8_FUNCTION_SHARED) ==
+			    naming->call->function->shared)
 			naming->closure = candidates[i];
 	}
 	return !naming->closure;

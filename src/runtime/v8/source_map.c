@@ -264,12 +264,6 @@ static int read_mappings(struct reading *reading, struct span text, struct error
 
 /* Maps and sections ------------------------------------------------------------------------ */
 
-static struct span bytes_of(struct json_object *string)
-{
-	return (struct span){ (const uint8_t *)json_object_get_string(string),
-			      (size_t)json_object_get_string_len(string) };
-}
-
 static int read_section(struct source_map *map, const struct section *section, struct error *err)
 {
 	struct reading reading = {
@@ -287,17 +281,20 @@ static int read_section(struct source_map *map, const struct section *section, s
 		.source = NONE,
 		.name = NONE,
 	};
+	struct span text;
 	int result;
 
 	if (!mappings || !sources)
 		return damaged(err, "it has no mappings or no sources");
+	text.start = (const uint8_t *)json_object_get_string(mappings);
+	text.size = (size_t)json_object_get_string_len(mappings);
 	result = add_strings(&map->sources, sources, prefix ? json_object_get_string(prefix) : NULL,
 			     err);
 	if (result == 0)
 		result = add_strings(&map->names, member(section->json, "names", json_type_array),
 				     NULL, err);
 	if (result == 0)
-		result = read_mappings(&reading, bytes_of(mappings), err);
+		result = read_mappings(&reading, text, err);
 	return result ? result : add_mapping(map, &nothing, err);
 }
 

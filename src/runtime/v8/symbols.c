@@ -55,13 +55,6 @@ static void add_constant(struct reading *reading, const char *name, uint64_t add
 		reading->failed = true;
 }
 
-/* Of the same name there are others, of a few bytes each, which are not of the interpreter. */
-static void take_sizes(struct v8_symbols *symbols, const struct elf_symbol *symbol)
-{
-	if (symbol->size % 3 == 0 && symbol->size <= SIZES_MAX_BYTES)
-		symbols->bytecode_sizes = elf_bytes(&symbols->elf, symbol->address, symbol->size);
-}
-
 static void take_blob(struct reading *reading, const struct elf_symbol *symbol)
 {
 	/* Of older versions one of the two names is the code's and the other a pointer to it. */
@@ -121,7 +114,10 @@ static void on_symbol(void *ctx, const struct elf_symbol *symbol)
 	} else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0) {
 		reading->blob_size_at = symbol->address;
 	} else if (strcmp(name, SIZES) == 0) {
-		take_sizes(symbols, symbol);
+		/* There are others, of a few bytes each, which are not of the interpreter. */
+		if (symbol->size % 3 == 0 && symbol->size <= SIZES_MAX_BYTES)
+			symbols->bytecode_sizes =
+				elf_bytes(&symbols->elf, symbol->address, symbol->size);
 	} else if (strcmp(name, KEY) == 0) {
 		symbols->isolate_key = symbol->address;
 	} else if (strcmp(name, TLS_ISOLATE) == 0) {
