@@ -133,7 +133,7 @@ static void meet_runtime(struct follow *follow, const struct target_files *files
 void libraries_look(struct follow *follow)
 {
 	struct target_files files = { .numbers = follow->config.numbers };
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
 	bool methods = follow_has_methods(follow);
 
 	if ((follow->probes.of[PROBES_COMPILE_BEGIN] || !methods) && follow->probes.of[PROBES_MMAP])
@@ -146,7 +146,6 @@ void libraries_look(struct follow *follow)
 			meet_runtime(follow, &files);
 	}
 	target_files_close(&files);
-	maps_deinit(&maps);
 }
 
 /* Without these, what is loaded later is not seen; the end will tell. */
@@ -154,15 +153,13 @@ static void attach_loading(struct follow *follow)
 {
 	const struct target_files *files = &follow->config.target->files;
 	bool natives = natives_wanted(follow->loads);
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
 
 	if (natives)
 		watch_loader(follow, files);
 	if ((attach_mmap(follow, files) == 0 || natives) &&
-	    maps_read(&maps, &follow->process, NULL) == 0) {
+	    maps_read(&maps, &follow->process, NULL) == 0)
 		loads_look(follow->loads, &maps);
-		maps_deinit(&maps);
-	}
 }
 
 int libraries_attach_running(struct follow *follow, struct error *err)

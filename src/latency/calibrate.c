@@ -36,6 +36,7 @@
 #include "bpf/follow.h"
 #include "bpf/place_probe.skel.h"
 #include "arch/calibrate_functions.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "plan/plan.h"
@@ -219,17 +220,17 @@ static size_t choose_sites(const struct bench *bench, const struct maps *maps, i
 
 static int attach_uprobes(struct bench *bench, struct error *err)
 {
-	int fd = process_open(&bench->process, "exe", O_RDONLY | O_CLOEXEC), result;
+	_cleanup_close_ int fd = process_open(&bench->process, "exe", O_RDONLY | O_CLOEXEC);
 	struct uprobe_site sites[UPROBES];
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
 	size_t count = 0;
+	int result;
 
 	if (fd < 0)
 		return error_set(err, fd, "cannot open our own executable: %s", strerror(-fd));
 	result = maps_read(&maps, &bench->process, err);
 	if (result == 0) {
 		count = choose_sites(bench, &maps, fd, sites);
-		maps_deinit(&maps);
 		result = uprobes_create(&bench->uprobes, bench->calibration->means,
 					programs_fd(bench->loaded, bench->bpf->progs.time_hit),
 					&bench->process, err);
@@ -243,7 +244,6 @@ static int attach_uprobes(struct bench *bench, struct error *err)
 				"a uprobe was refused: %s (--self-test says what this kernel offers)",
 				strerror(-sites[i].error));
 	}
-	close(fd);
 	return result;
 }
 

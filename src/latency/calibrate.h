@@ -14,7 +14,6 @@
 #include "plan/timed.h"
 
 struct error;
-struct plan;
 
 /* Only kinds that a run may have: this takes debug registers, and single steps are slow. */
 struct calibration {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vector.h"
 #include "follow/loader/loads_internal.h"
@@ -343,13 +344,12 @@ int loads_mapped(struct loads *loads, const struct mapped_event *event)
 {
 	const struct code_place code = { event->address, event->offset, event->length };
 	char path[PATH_BYTES];
-	int fd = open_file(loads->config.process, event->fd, path);
+	_cleanup_close_ int fd = open_file(loads->config.process, event->fd, path);
 
 	loads->latest_count = 0;
 	if (fd < 0)
 		return fd == -ENOTSUP ? 0 : fd;
 	take_file(loads, fd, path, event->executable ? &code : NULL);
-	close(fd);
 	return 0;
 }
 
@@ -367,7 +367,7 @@ void loads_take_path(struct loads *loads, const char *path)
 {
 	const struct code_place nowhere = { 0 };
 	char link[NAME_BYTES], target[PATH_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct span bytes = { 0 };
 	struct stat status;
 	ssize_t length;
@@ -383,7 +383,6 @@ void loads_take_path(struct loads *loads, const char *path)
 	if (bytes.start)
 		take_native(loads, fd, &status, target, &nowhere, is_host(loads, target, bytes));
 	target_bytes_unmap(bytes);
-	close(fd);
 }
 
 static bool was_known(const struct loads *loads, const struct mapping *row)
@@ -403,26 +402,23 @@ void loads_look(struct loads *loads, const struct maps *now)
 		const struct mapping *row = &now->rows[i];
 		const struct code_place code = { row->start.value, row->offset.value,
 						 row->end.value - row->start.value };
-		int fd;
+		_cleanup_close_ int fd = -1;
 
 		if (!mapping_is_file_code(row) || was_known(loads, row))
 			continue;
 		fd = target_file_open_mapped(loads->config.process, row);
-		if (fd < 0)
-			continue;
-		take_file(loads, fd, row->path, &code);
-		close(fd);
+		if (fd >= 0)
+			take_file(loads, fd, row->path, &code);
 	}
 }
 
 void loads_missed(struct loads *loads)
 {
-	struct maps maps;
+	_cleanup_(maps_deinit) struct maps maps = { 0 };
 
 	loads->latest_count = 0;
 	/* In a program that is being started nothing is known to have been there before. */
 	if (!loads->config.snapshot->maps || maps_read(&maps, loads->config.process, NULL))
 		return;
 	loads_look(loads, &maps);
-	maps_deinit(&maps);
 }

@@ -15,7 +15,6 @@
 #include "plan/plan.h"
 
 struct error;
-struct plan;
 struct sites;
 struct watch_program;
 
