@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sorted.h"
 #include "base/vector.h"
 
 enum { SLOT_BITS = 11, SLOTS = 1 << SLOT_BITS };
@@ -76,21 +75,6 @@ void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct u
 		row.begin += by;
 		add(rows, row);
 	}
-}
-
-const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address)
-{
-	size_t count = sorted_first(rows->count, i, rows->rows[i].begin <= address);
-
-	return count ? &rows->rows[count - 1] : NULL;
-}
-
-struct unwind_frame unwind_rows_frame(const struct unwind_rows *rows, const struct unwind_row *row)
-{
-	struct unwind_frame frame = rows->frames->frames[row->frame];
-
-	frame.offset = row->offset;
-	return frame;
 }
 
 int8_t unwind_place(int64_t bytes)

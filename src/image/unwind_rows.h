@@ -38,12 +38,6 @@ void unwind_rows_add(struct unwind_rows *rows, uint32_t begin, struct unwind_fra
 void unwind_rows_add_moved(struct unwind_rows *rows, uint32_t by, const struct unwind_row *more,
 			   size_t count);
 
-/* The row for the code at @address; NULL if it is before the first. */
-const struct unwind_row *unwind_rows_find(const struct unwind_rows *rows, uint32_t address);
-
-/* What @row, one of @rows, says. */
-struct unwind_frame unwind_rows_frame(const struct unwind_rows *rows, const struct unwind_row *row);
-
 /* Where a register is saved that lies @bytes from the CFA, as a frame has it. */
 int8_t unwind_place(int64_t bytes);
 

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "code/unwind_info.h"
 #include "image/pe.h"
-#include "image/unwind_rows.h"
+#include "tests/unit/unwind_row.h"
 
 static void check_rows(struct unwind_rows *rows)
 {

@@ -20,7 +20,7 @@
 #include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
-#include "image/unwind_rows.h"
+#include "tests/unit/unwind_row.h"
 
 enum {
 	RUNTIME_FUNCTION_BYTES = 12,

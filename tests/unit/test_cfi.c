@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "image/unwind_rows.h"
 #include "image/cfi.h"
 #include "tests/unit/golden.h"
+#include "tests/unit/unwind_row.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
 

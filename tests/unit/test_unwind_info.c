@@ -11,8 +11,8 @@
 #include "code/unwind_info.h"
 #include "base/error.h"
 #include "image/pe.h"
-#include "image/unwind_rows.h"
 #include "tests/unit/golden.h"
+#include "tests/unit/unwind_row.h"
 
 enum { BEGIN = 0x1000, RBX = 3, RBP = 5 };
 
