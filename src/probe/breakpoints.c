@@ -61,19 +61,16 @@ static int place_event(const struct breakpoints *breakpoints, int place, struct 
 	pid_t tid = breakpoints->config.tid;
 	int fd = tid ? breakpoint_event_open(address, tid, -1) :
 		       breakpoint_event_open(address, -1, place);
+	int result = fd;
 
-	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, breakpoints->config.program_fd) != 0) {
-		int result = -errno;
-
-		close(fd);
-		return result;
-	}
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, breakpoints->config.program_fd) != 0)
+		result = -errno;
 	/* Still alive, so the number was that thread's when it was used. */
-	if (fd >= 0 && tid && !process_thread_alive(breakpoints->config.process, tid)) {
-		close(fd);
-		return -ESRCH;
-	}
-	return fd;
+	else if (fd >= 0 && tid && !process_thread_alive(breakpoints->config.process, tid))
+		result = -ESRCH;
+	if (result < 0)
+		cleanup_close(&fd);
+	return result;
 }
 
 static uint64_t read_event(int fd)

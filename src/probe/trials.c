@@ -39,20 +39,18 @@ static bool try_multi(void)
 		.offsets = (uint64_t)(uintptr_t)&offset,
 		.count = 1,
 	};
-	bool works;
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", return_0,
-			       sizeof(return_0) / sizeof(return_0[0]), &options);
+	_cleanup_close_ int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", return_0,
+					       sizeof(return_0) / sizeof(return_0[0]), &options);
 
 	if (fd < 0)
 		return false;
 	/* A directory cannot be probed: EBADF says that the kernel knew what was asked for. */
 	attr.program_fd = (uint32_t)fd;
-	works = uprobe_multi_link(&attr) == -EBADF;
+	if (uprobe_multi_link(&attr) != -EBADF)
+		return false;
 	/* The kernels that filter by process check the pid first, and this is none. */
 	attr.pid = (uint32_t)-1;
-	works = works && uprobe_multi_link(&attr) == -EINVAL;
-	close(fd);
-	return works;
+	return uprobe_multi_link(&attr) == -EINVAL;
 }
 
 bool uprobe_multi_works(void)

@@ -9,6 +9,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/tree.h"
 #include "debuginfod/debuginfod.h"
 #include "image/elf.h"
@@ -40,7 +41,7 @@ uint8_t *debug_data_unpack(struct span file, struct span *bytes)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	lzma_ret result = LZMA_OK;
-	uint8_t *unpacked = NULL;
+	_cleanup_free_ uint8_t *unpacked = NULL;
 	size_t room = 0;
 	struct span section;
 	struct elf elf;
@@ -58,12 +59,10 @@ uint8_t *debug_data_unpack(struct span file, struct span *bytes)
 	}
 	*bytes = (struct span){ unpacked, stream.total_out };
 	lzma_end(&stream);
-	if (result != LZMA_STREAM_END) {
-		free(unpacked);
+	if (result != LZMA_STREAM_END)
 		return NULL;
-	}
 	unpacked[bytes->size] = 0;
-	return unpacked;
+	return cleanup_take(unpacked);
 }
 
 /* Of one file --------------------------------------------------------------------------------- */
