@@ -123,6 +123,14 @@ void text_add_code_point(struct text *t, uint32_t code_point)
 	text_add_bytes(t, bytes, length);
 }
 
+int text_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
+				      -1;
+}
+
 /*
  * How many bytes the UTF-8 character at @p has, 0 if it is none: overlong, a surrogate, cut short.
  */

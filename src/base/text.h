@@ -37,6 +37,9 @@ void text_add_code_point(struct text *t, uint32_t code_point);
 /* How much of @s is UTF-8. */
 size_t text_utf8_prefix(const char *s);
 
+/* The value of a hexadecimal digit; -1: it is none. */
+int text_hex_digit(char c);
+
 /* Drop everything after the first @length characters. */
 void text_cut(struct text *t, size_t length);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 enum {
 	LANES = 16,
@@ -191,22 +192,13 @@ static bool may_hold_longest(const struct glance *glance, const char *name, size
 			    glance->first ? last : half);
 }
 
-/* The value of a hexadecimal digit; more than any if it is none. */
-static unsigned int hex(char c)
-{
-	return is_digit(c)	    ? (unsigned int)(c - '0') :
-	       c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 :
-	       c >= 'A' && c <= 'F' ? (unsigned int)(c - 'A') + 10 :
-				      16;
-}
-
 /* Is a letter escaped ("$u61$")? No compiler does that. */
 static bool escapes_letter(const char *name)
 {
 	while ((name = strstr(name, "$u"))) {
-		unsigned int high = hex(name[2]), low = high < 16 ? hex(name[3]) : 16;
+		int high = text_hex_digit(name[2]), low = high < 0 ? -1 : text_hex_digit(name[3]);
 
-		if (low < 16 && name_is_letter((char)(high << 4 | low)))
+		if (low >= 0 && name_is_letter((char)(high << 4 | low)))
 			return true;
 		name += 2;
 	}

@@ -82,14 +82,6 @@ static bool add_base64(struct span data, struct text *out)
 	return true;
 }
 
-static int hex_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-				      -1;
-}
-
 static bool add_percent(struct span data, struct text *out)
 {
 	for (size_t i = 0; i < data.size; i++) {
@@ -99,8 +91,8 @@ static bool add_percent(struct span data, struct text *out)
 			text_add_char(out, (char)data.start[i]);
 			continue;
 		}
-		high = i + 2 < data.size ? hex_digit(data.start[i + 1]) : -1;
-		low = high < 0 ? -1 : hex_digit(data.start[i + 2]);
+		high = i + 2 < data.size ? text_hex_digit((char)data.start[i + 1]) : -1;
+		low = high < 0 ? -1 : text_hex_digit((char)data.start[i + 2]);
 		if (low < 0)
 			return false;
 		text_add_char(out, (char)(high << 4 | low));
