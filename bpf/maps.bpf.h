@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How maps are declared, and how something is kept in one. One of 1 entry gets its size before it is
- * loaded; the comment beside that says which.
+ * How maps are declared, and how something is kept in one. One of 1 entry gets its size before it
+ * is loaded; the comment beside that says which.
  */
 #ifndef BPF_MAPS_BPF_H
 #define BPF_MAPS_BPF_H

@@ -57,9 +57,9 @@ struct capture_losses {
 };
 
 /*
- * What loading begins with, whatever is asked for, while the target is looked at: in a thread of its
- * own, open the programs and try what the kernel has of uprobes. NULL if there is no thread; then it
- * is done by who asks for it.
+ * What loading begins with, whatever is asked for, while the target is looked at: in a thread of
+ * its own, open the programs and try what the kernel has of uprobes. NULL if there is no thread;
+ * then it is done by who asks for it.
  */
 struct capture_opening *capture_opening_begin(void);
 

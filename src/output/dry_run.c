@@ -113,7 +113,9 @@ static void dry_run_site(struct output *output, const struct output_site *site)
 			output, site,
 			"other methods may go by its stub, and perf does not tell them apart", "");
 	else if (site->by_address)
-		/* perf's own way to a debug register, for this process alone, as long as it runs. */
+		/*
+		 * perf's own way to a debug register, for this process alone, as long as it runs.
+		 */
 		fprintf(output->to,
 			"# %s [%s]\nperf record -e mem:0x%" PRIx64 ":x -p %d -- sleep 10\n",
 			site->method, site->tier, site->address, site->pid);

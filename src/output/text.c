@@ -266,7 +266,7 @@ static void write_call(struct output *output, const struct output_call *call)
 	output_line(output);
 }
 
-/* Asynchronous calls as a whole -------------------------------------------------------------------- */
+/* Asynchronous calls as a whole ---------------------------------------------------------------- */
 
 const char *const async_outcome_names[ASYNC_OUTCOMES] = {
 	[ASYNC_COMPLETED] = "completed",
@@ -322,7 +322,7 @@ static void write_async_total(struct output *output, const struct output_async_t
 	output_line(output);
 }
 
-/* Traces: a call of a root, and as a tree what was called below it -------------------------------- */
+/* Traces: a call of a root, and as a tree what was called below it ----------------------------- */
 
 /* The units stand below each other. */
 static void add_aligned(struct text *to, uint64_t ns)

@@ -79,7 +79,9 @@ static void drop_doubles(struct plan *plan)
 		} else if (same) {
 			/* What has several names is what any of them is. */
 			before->root |= site->root;
-			/* Not what one that is not probed itself stands before: then none would be. */
+			/*
+			 * Not what one that is not probed itself stands before: then none would be.
+			 */
 			if (site->mechanism != MECHANISM_NONE &&
 			    (before->mechanism != MECHANISM_NONE ||
 			     before->reason == REASON_SAME_CODE))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * --watch --async: which method each site is of is told to the programs, and what they send of a call
- * is put together by async_calls.h. For consume.c.
+ * --watch --async: which method each site is of is told to the programs, and what they send of a
+ * call is put together by async_calls.h. For consume.c.
  */
 #include <errno.h>
 #include <stdlib.h>

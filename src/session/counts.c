@@ -65,7 +65,7 @@ size_t count_bound_codes(const struct plan *plan, size_t first, const struct cou
 	return count + 1;
 }
 
-/* Records --------------------------------------------------------------------------------------- */
+/* Records -------------------------------------------------------------------------------------- */
 
 /* Those of all methods, and what they borrow. */
 struct count_records {
@@ -126,7 +126,7 @@ int counts_write(struct output *output, const struct plan *plan, const uint64_t 
 	return 0;
 }
 
-/* What is said ---------------------------------------------------------------------------------- */
+/* What is said --------------------------------------------------------------------------------- */
 
 static const enum tier tiers[] = { TIER_R2R,	   TIER_TIER0, TIER_MINOPT, TIER_INSTRUMENTED,
 				   TIER_OPTIMIZED, TIER_TIER1, TIER_NATIVE, TIER_UNKNOWN };

@@ -98,8 +98,8 @@ static bool is_code_in_memory(const struct mapping *row)
 }
 
 /*
- * The row with all probes of @site, if each is on a page that is never written again. Rows of one file
- * lie in memory as in the file only as far as they go: all in one row.
+ * The row with all probes of @site, if each is on a page that is never written again. Rows of one
+ * file lie in memory as in the file only as far as they go: all in one row.
  */
 static const struct mapping *find_row(const struct maps *maps, const struct sealed_pages *pages,
 				      const struct site *site)

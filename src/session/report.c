@@ -132,8 +132,8 @@ static struct output_unshown *shed_of(struct output_unshown *list, const char *m
 }
 
 /*
- * Hits that were counted and not shown, as was asked for (--sample, --max-rate), by method; ends with
- * a method of NULL. To be freed; its strings are the plan's. NULL for want of memory.
+ * Hits that were counted and not shown, as was asked for (--sample, --max-rate), by method; ends
+ * with a method of NULL. To be freed; its strings are the plan's. NULL for want of memory.
  */
 static struct output_unshown *collect_shed(const struct session *session)
 {

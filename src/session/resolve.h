@@ -92,8 +92,8 @@ bool resolution_jumps_to_entry(const struct resolution *resolution, struct addre
 			       uint32_t size);
 
 /*
- * Names for the frames of what was resolved, from its runtimes. @directories may be NULL. @resolution
- * must outlive the result. -ENOMEM with @err set.
+ * Names for the frames of what was resolved, from its runtimes. @directories may be NULL.
+ * @resolution must outlive the result. -ENOMEM with @err set.
  */
 int frame_names_create(struct symbols **symbols, struct resolution *resolution,
 		       enum source_lines lines, const struct symbol_directories *directories,

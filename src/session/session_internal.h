@@ -321,11 +321,11 @@ bool session_wants_more_registers(const struct session *session, int *wanted, in
 bool session_had_no_register(const struct session *session, struct error *err);
 
 /*
- * What following brings to the plan while it goes on (followed.c): new sites, with their full names,
- * and the story of each body for the log.
+ * What following brings to the plan while it goes on (followed.c): new sites, with their full
+ * names, and the story of each body for the log.
  *
- * Take over the sites that have come up. What cannot be named for want of a resolution waits, unless
- * this is the @last time. 1 if the plan has changed, 0, or -ENOMEM with @err set.
+ * Take over the sites that have come up. What cannot be named for want of a resolution waits,
+ * unless this is the @last time. 1 if the plan has changed, 0, or -ENOMEM with @err set.
  */
 int followed_absorb(struct session *session, bool last, struct error *err);
 
@@ -431,10 +431,11 @@ void session_count_merged(struct session *session, bool last);
 void session_turn_merged(struct session *session);
 
 /*
- * What is shown on a terminal while hits are counted (live.c), if this run and its terminal are such;
- * else there is none, and nothing is different. Between session_load() and the report: draw from now
- * on; the terminal is as it was, and what was said meanwhile is on it. Now and then, and when there
- * is a key: negative, the user has had enough, or it failed. And what capture_handlers.wake_fd is.
+ * What is shown on a terminal while hits are counted (live.c), if this run and its terminal are
+ * such; else there is none, and nothing is different. Between session_load() and the report: draw
+ * from now on; the terminal is as it was, and what was said meanwhile is on it. Now and then, and
+ * when there is a key: negative, the user has had enough, or it failed. And what
+ * capture_handlers.wake_fd is.
  */
 void session_live_start(struct session *session);
 void session_live_stop(struct session *session);
@@ -448,8 +449,8 @@ void session_write_status(struct session *session, struct output *output, uint64
 /*
  * --trace (tracing.c): the calls of each thread that has one of a root under way are kept as they
  * end, until that one ends, and then go to the output as a tree (trace_tree.h). Nothing without it;
- * -ENOMEM with @err set. A call has ended, which @hit describes; if it is of a root, its trace may go
- * to the output. At the end: what of the traces is not shown.
+ * -ENOMEM with @err set. A call has ended, which @hit describes; if it is of a root, its trace may
+ * go to the output. At the end: what of the traces is not shown.
  */
 int session_traces_create(struct session *session, struct error *err);
 void session_traces_destroy(struct session_traces *traces);
@@ -457,11 +458,12 @@ void session_trace(struct session *session, const struct hit_event *event, const
 void session_traces_log(const struct session *session);
 
 /*
- * --watch --async (async.c): asynchronous calls of .NET as a whole: which sites are of them, and what
- * comes of their beginnings and ends (bpf/async.bpf.h) put together. Nothing without it; -ENOMEM with
- * @err set. Whatever is known by now of sites that were not told of yet. Is @event, with what @call
- * says of it, of such a call, and so no call to be shown by itself? At the end: what was counted, by
- * method, and calls whose beginning was lost; false: of some it is not known whether they are over.
+ * --watch --async (async.c): asynchronous calls of .NET as a whole: which sites are of them, and
+ * what comes of their beginnings and ends (bpf/async.bpf.h) put together. Nothing without it;
+ * -ENOMEM with @err set. Whatever is known by now of sites that were not told of yet. Is @event,
+ * with what @call says of it, of such a call, and so no call to be shown by itself? At the end:
+ * what was counted, by method, and calls whose beginning was lost; false: of some it is not known
+ * whether they are over.
  */
 int session_async_create(struct session *session, struct error *err);
 void session_async_destroy(struct session_async *async);

@@ -224,8 +224,8 @@ static void filter_calls(struct session *session, const struct method_values *me
 }
 
 /*
- * What takes the value of calls of @method, at the entry or the exit, until the next one is made. The
- * type of it; NULL: it is not to be had.
+ * What takes the value of calls of @method, at the entry or the exit, until the next one is made.
+ * The type of it; NULL: it is not to be had.
  */
 static const struct value_type *take_value(struct session *session,
 					   const struct method_values *method,

@@ -114,8 +114,8 @@ const struct method_values *values_of_program(const struct session_values *value
 void values_ask_again(struct session *session, uint32_t number);
 
 /*
- * See which exceptions calls are left by, where the runtime can be asked for it: once, as soon as it
- * is known where. What calls threw before that is not known.
+ * See which exceptions calls are left by, where the runtime can be asked for it: once, as soon as
+ * it is known where. What calls threw before that is not known.
  */
 void values_watch_thrown(struct session *session);
 

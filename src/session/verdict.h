@@ -43,9 +43,9 @@ struct verdict {
 			       those of bodies that the plan does not have */
 	const char *codes[VERDICT_REASONS + 1]; /* ends with NULL */
 	/*
-	 * Along plan->by_method, of the method that begins there, which part of the whole run it was
-	 * watched, 0 to 1: what its count has to be divided by, for an estimate. 1 unless the verdict
-	 * is that it had no register at times. NULL without memory.
+	 * Along plan->by_method, of the method that begins there, which part of the whole run it
+	 * was watched, 0 to 1: what its count has to be divided by, for an estimate. 1 unless the
+	 * verdict is that it had no register at times. NULL without memory.
 	 */
 	double *watched;
 	struct text first[VERDICT_REASONS]; /* of each kind: its site may be gone by then */
@@ -61,10 +61,11 @@ struct last_snapshot *last_snapshot_take(struct target *target, struct follow *f
 void last_snapshot_destroy(struct last_snapshot *snapshot);
 
 /*
- * Reaches the verdict on the session's counts, with all that has come up in its plan, once following
- * has stopped, and says it (judgement.c): a line for each kind of reason why some are lower bounds,
- * with how many and what to do; with -v for each body. -errno with @err set; then all counts are lower
- * bounds, and @verdict is to be freed, too. A target that has gone by now is no failure.
+ * Reaches the verdict on the session's counts, with all that has come up in its plan, once
+ * following has stopped, and says it (judgement.c): a line for each kind of reason why some are
+ * lower bounds, with how many and what to do; with -v for each body. -errno with @err set; then all
+ * counts are lower bounds, and @verdict is to be freed, too. A target that has gone by now is no
+ * failure.
  */
 int verdict_reach(struct verdict *verdict, const struct session *session, struct error *err);
 void verdict_deinit(struct verdict *verdict);

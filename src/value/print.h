@@ -61,7 +61,9 @@ void print_utf8(struct text *out, const char *s);
 void print_utf16(struct text *out, const uint8_t *bytes, size_t units);
 void print_bytes(struct text *out, const uint8_t *bytes, size_t size);
 
-/* So in quotes those @units of a string that is of @length of them; and that it is cut, if it is. */
+/*
+ * So in quotes those @units of a string that is of @length of them; and that it is cut, if it is.
+ */
 void print_string(struct text *out, bool json, const uint8_t *bytes, size_t units, uint64_t length);
 
 /* A value that has a spelling of its own: `2024-05-01T00:00:00Z`. @bytes are of its size. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers by what they are for, x86-64, and by them whether a thread is about to enter a body. The
- * offset of a member is the same in the kernel's struct pt_regs, which names them otherwise.
+ * Registers by what they are for, x86-64, and by them whether a thread is about to enter a body.
+ * The offset of a member is the same in the kernel's struct pt_regs, which names them otherwise.
  */
 #ifndef BPF_ARCH_X86_64_REGISTERS_X86_BPF_H
 #define BPF_ARCH_X86_64_REGISTERS_X86_BPF_H

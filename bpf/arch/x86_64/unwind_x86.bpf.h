@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Leaving frames, x86-64: those that no compiler has described, of a function's entry and of a
- * signal; and those of code that the .NET runtime has compiled, the prologue of which is undone step
- * by step, as its UNWIND_INFO says, which bpf/unwind_dotnet.bpf.h has found.
+ * signal; and those of code that the .NET runtime has compiled, the prologue of which is undone
+ * step by step, as its UNWIND_INFO says, which bpf/unwind_dotnet.bpf.h has found.
  *
  * Source of the format: Microsoft "x64 exception handling".
  */

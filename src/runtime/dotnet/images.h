@@ -50,7 +50,9 @@ struct dotnet_source {
 	uint64_t place;	   /* which file it is: the same however often it is opened */
 	const char *name;  /* file name without directory */
 	struct span bytes; /* must outlive the images */
-	/* Is any byte of [offset, offset+size) mapped? Asked for slices of a bundle. NULL: all are. */
+	/*
+	 * Is any byte of [offset, offset+size) mapped? Asked for slices of a bundle. NULL: all are.
+	 */
 	bool (*is_mapped)(const void *ctx, uint64_t offset, uint64_t size);
 	const void *ctx;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which bodies a method was inlined into, for records of sites and the log. What an image was
- * compiled from another assembly's IL it names by MemberRefs of its own: those are resolved by name.
+ * compiled from another assembly's IL it names by MemberRefs of its own: those are resolved by
+ * name.
  */
 #include "runtime/dotnet/inlining.h"
 

@@ -304,7 +304,9 @@ const struct metadata *r2r_module(const struct r2r *r2r, uint32_t index, uint32_
 		return NULL;
 	if (index <= own_refs)
 		return assembly_by_name(r2r, metadata_assembly_ref_name(own, index), component);
-	/* From 6.3 on it means the manifest's metadata itself; before, too, it is no AssemblyRef. */
+	/*
+	 * From 6.3 on it means the manifest's metadata itself; before, too, it is no AssemblyRef.
+	 */
 	if (index == own_refs + 1)
 		return r2r->manifest;
 

@@ -204,9 +204,9 @@ typedef int (*r2r_inlinee_fn)(const struct r2r_inlinee *inlinee, void *ctx);
 typedef int (*r2r_inliner_fn)(const struct r2r_method *inliner, void *ctx);
 
 /*
- * Call @fn for each method that methods of the image have inlined. One method may have entries
- * in several tables. -EBADMSG with @err set where a table is damaged; what came before it was good, and tables
- * behind it are still read.
+ * Call @fn for each method that methods of the image have inlined. One method may have entries in
+ * several tables. -EBADMSG with @err set where a table is damaged; what came before it was good,
+ * and tables behind it are still read.
  */
 int r2r_each_inlinee(const struct r2r *r2r, r2r_inlinee_fn fn, void *ctx, struct error *err);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bounds on what libdw is given, for lines.c: it takes whatever a file says for true, and what it
- * has read of a unit stays in memory. Sections that are compressed libelf unpacks in place, and what
- * the target has mapped stays as it is: then it gets a small ELF file in memory of the sections that
- * lines are read from.
+ * has read of a unit stays in memory. Sections that are compressed libelf unpacks in place, and
+ * what the target has mapped stays as it is: then it gets a small ELF file in memory of the
+ * sections that lines are read from.
  *
  * Source of the format: DWARF 5, sections 6.2.4 (line programs), 7.5.3 (abbreviations); System V
  * ABI, "Compression Header".

@@ -70,7 +70,9 @@ bool lines_check_file(Elf *elf, bool *packed);
 bool lines_check_unit(Elf *elf, const struct unit_range *unit, Dwarf_Die *die,
 		      uint64_t *line_bytes);
 
-/* A small ELF file of the sections that lines are read from; to be freed. NULL: there is no room. */
+/*
+ * A small ELF file of the sections that lines are read from; to be freed. NULL: there is no room.
+ */
 uint8_t *lines_image_make(Elf *elf, size_t *size);
 
 /*

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The functions of one ELF file by name and by address, and their names: for find.c and frame_names.c. */
+/*
+ * The functions of one ELF file by name and by address, and their names: for find.c and
+ * frame_names.c.
+ */
 #include "runtime/native/symbols.h"
 
 #include <errno.h>

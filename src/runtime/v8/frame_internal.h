@@ -51,11 +51,11 @@ struct v8_call {
 };
 
 /*
- * Append the name to the strings of @out, or "<anonymous>"; of what was called on something of which
- * only the Map is known what that says. False if a part of it could not be read. @moving: objects
- * are being moved, so what is not found may be there. Sets .by_object of @out if the name is of a
- * call on that very object, whose Map others have too, and .plain if what that is may just have been
- * moved, so nothing is said of it.
+ * Append the name to the strings of @out, or "<anonymous>"; of what was called on something of
+ * which only the Map is known what that says. False if a part of it could not be read. @moving:
+ * objects are being moved, so what is not found may be there. Sets .by_object of @out if the name
+ * is of a call on that very object, whose Map others have too, and .plain if what that is may just
+ * have been moved, so nothing is said of it.
  */
 bool v8_add_call_name(const struct v8_heap *heap, const struct v8_call *call, bool moving,
 		      struct v8_frames *out);
