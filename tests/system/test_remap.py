@@ -375,7 +375,7 @@ def test_no_file(place_probe, start_app):
     app = start_app("fd10", tiered=True, extra={**ALL_COMPILED, "DOTNET_EnableWriteXorExecute": "0"})
     app.calls("final-static", 1)
     live = place_probe.count("--strict", "--remap", app.pid, FINALS["final-static"])
-    assert live.has_said("1 bodies .* in plain memory")
+    assert live.has_said("1 body .* in plain memory")
     made = app.calls("final-static", 500, threads=2)
     assert live.stop().expect(0).calls() == made
     assert app.quit() == 0

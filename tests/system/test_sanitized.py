@@ -193,7 +193,7 @@ def test_maps(place_probe, app, tmp_path):
     live = place_probe.count("--maps", old, app.pid, "Old.Name::Before")
     app.calls("static", 25)
     result = live.stop().expect(0)
-    assert result.calls() == 25 and "1 bad rows in all" in result.err, str(result)
+    assert result.calls() == 25 and "1 bad row in all" in result.err, str(result)
 
 
 # Code compiled at run time ---------------------------------------------------------------------
