@@ -208,7 +208,8 @@ static bool take_hit(struct session *session, const struct hit_event *event)
 	const uint64_t files = session_files_version(session);
 	struct pending_hit *hit = pending_next(session->pending);
 
-	if (event->site >= session->plan.count && session_absorb(session, false, NULL))
+	if ((event->site >= session->plan.count || session->followed.unsorted) &&
+	    session_absorb(session, false, NULL))
 		return true;
 	if (event->site >= session->plan.count ||
 	    (session->plan.sites[event->site].reason == REASON_OTHER_METHOD && !session->traces))
@@ -458,8 +459,8 @@ enum session_event session_report(struct session *session, struct error *err)
 		return EVENT_FAILED;
 	if (read_counts(session, true, err) && !session->problem.text[0])
 		session->problem = *err;
-	/* Nothing can be told of sites that have no counters. */
-	if (session->counts.capacity <= session->plan.count)
+	/* Nothing can be told of sites that have no counters, or are of no method. */
+	if (session->followed.unsorted || session->counts.capacity <= session->plan.count)
 		return session_fail(session, EXIT_STATUS_ERROR);
 	/* Before it is told what was lost. */
 	session_count_merged(session, true);

@@ -144,14 +144,17 @@ int followed_absorb(struct session *session, bool last, struct error *err)
 	while (plan->count < count && result == 0)
 		result = plan_append(plan, sites_at(sites, plan->count - session->followed.first),
 				     err);
+	session->followed.unsorted |= plan->count != before;
 	if (result)
 		return result;
 	/* By now all code is where it is run. */
 	for (size_t i = 0; last && i < session->followed.named; i++)
 		check_entry(session, i);
-	if (name_sites(session, last) == 0 && plan->count == before)
+	session->followed.unsorted |= name_sites(session, last) != 0;
+	if (!session->followed.unsorted)
 		return 0;
 	result = plan_sort_methods(plan, err);
+	session->followed.unsorted = result != 0;
 	return result ? result : 1;
 }
 

@@ -103,6 +103,7 @@ struct followed {
 	size_t waiting;	       /* sites of the start that had no debug register */
 	bool warned;	       /* of what breakpoints may do in a virtual machine */
 	size_t unsure;	       /* sites of which it could not be told whether they match */
+	bool unsorted;	       /* plan.by_method lacks some of them, for want of memory */
 };
 
 /* --listen (serve.c). */
