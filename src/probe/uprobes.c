@@ -332,12 +332,13 @@ static int attach_perf(struct uprobes *uprobes, struct uprobe_site *sites, size_
 /* The main thread if it lives: it is the one that mostly stays. */
 static void choose_anchor(struct uprobes *uprobes)
 {
-	const struct process *process = uprobes->process;
+	const pid_t tids[] = { uprobes->process->pid, uprobes->process->view_tid };
 
-	cleanup_close(&uprobes->anchor_fd);
-	uprobes->anchor_tid =
-		process_thread_alive(process, process->pid) ? process->pid : process->view_tid;
-	uprobes->anchor_fd = process_open_thread(process, uprobes->anchor_tid);
+	for (int i = 0; i < 2 && !process_thread_lives(uprobes->anchor_fd); i++) {
+		cleanup_close(&uprobes->anchor_fd);
+		uprobes->anchor_tid = tids[i];
+		uprobes->anchor_fd = process_open_thread(uprobes->process, tids[i]);
+	}
 }
 
 /* Has the thread ended? If another one has executed a program it has that thread's number. */
@@ -417,9 +418,10 @@ int uprobes_create(struct uprobes **out, enum uprobe_means means, int program_fd
 	uprobes->program_fd = program_fd;
 	uprobes->process = process;
 	uprobes->anchor_fd = -1;
-	choose_anchor(uprobes);
-	if (means == UPROBE_PERF)
+	if (means == UPROBE_PERF) {
+		choose_anchor(uprobes);
 		result = uprobe_perf_type(&uprobes->perf_type, err);
+	}
 	if (result) {
 		uprobes_destroy(uprobes);
 		return result;
