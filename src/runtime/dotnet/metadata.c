@@ -376,16 +376,22 @@ const char *metadata_type_ref_module(const struct metadata *metadata, uint32_t r
 	return "";
 }
 
+void metadata_type_run(const struct metadata *metadata, uint32_t type_rid, unsigned int column,
+		       unsigned int table_id, uint32_t *first, uint32_t *end)
+{
+	*first = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, column);
+	*end = type_rid < metadata->tables[TABLE_TYPE_DEF].count ?
+		       metadata_cell(metadata, TABLE_TYPE_DEF, type_rid + 1, column) :
+		       metadata->tables[table_id].count + 1;
+}
+
 void metadata_type_methods(const struct metadata *metadata, uint32_t type_rid, uint32_t *first,
 			   uint32_t *end)
 {
 	uint32_t methods = metadata->tables[TABLE_METHOD_DEF].count;
 	uint32_t types = metadata->tables[TABLE_TYPE_DEF].count;
 
-	*first = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_METHODS);
-	*end = type_rid < types ?
-		       metadata_cell(metadata, TABLE_TYPE_DEF, type_rid + 1, TYPE_DEF_METHODS) :
-		       methods + 1;
+	metadata_type_run(metadata, type_rid, TYPE_DEF_METHODS, TABLE_METHOD_DEF, first, end);
 	if (metadata->method_order) {
 		/* MethodPtr rows: only if they are in order do they say a run of methods. */
 		uint32_t last =

@@ -109,6 +109,13 @@ void table_layout_init(struct table_layout *layout, enum metadata_table table,
 /* A cell's value, 0 if there is no such row. */
 uint32_t metadata_cell(const struct metadata *metadata, unsigned int table_id, uint32_t rid,
 		       unsigned int column);
+
+/*
+ * The run of rows of table @table_id that belong to a TypeDef, as its @column and that of the next
+ * have it: not checked against the table.
+ */
+void metadata_type_run(const struct metadata *metadata, uint32_t type_rid, unsigned int column,
+		       unsigned int table_id, uint32_t *first, uint32_t *end);
 const char *metadata_string_cell(const struct metadata *metadata, enum metadata_table table,
 				 uint32_t rid, unsigned int column);
 /* A blob: its length, compressed as in II.23.2, then its bytes. */

@@ -131,10 +131,7 @@ void metadata_type_fields(const struct metadata *metadata, uint32_t type_rid, ui
 	uint32_t fields = metadata->tables[TABLE_FIELD].count;
 	uint32_t types = metadata->tables[TABLE_TYPE_DEF].count;
 
-	*first = metadata_cell(metadata, TABLE_TYPE_DEF, type_rid, TYPE_DEF_FIELDS);
-	*end = type_rid < types ?
-		       metadata_cell(metadata, TABLE_TYPE_DEF, type_rid + 1, TYPE_DEF_FIELDS) :
-		       fields + 1;
+	metadata_type_run(metadata, type_rid, TYPE_DEF_FIELDS, TABLE_FIELD, first, end);
 	if (*end > fields + 1)
 		*end = fields + 1;
 	/* Runs of rows go through another table, which compilers do not write. */
